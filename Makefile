@@ -1,0 +1,48 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint lock corpus bench clean
+PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8080
+SITE ?= examples/site
+T ?=
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+setup: $(VENV)/.ready  ## make .venv with cmsmcp in it, from the locked requirements
+	@echo "ready: $(BIN)/cmsmcp --help"
+
+run: $(VENV)/.ready  ## serve the example site on http://127.0.0.1:8080 (PORT=, SITE= to change)
+	@exec $(BIN)/cmsmcp serve --site $(SITE) --bind 127.0.0.1:$(PORT) --workers 2 --demo
+
+test: $(VENV)/.ready-dev  ## run every test (T=tests/site for a part)
+	@$(BIN)/ruff check cmsmcp tests bench
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m pytest $(T)
+
+lint: $(VENV)/.ready-dev  ## ruff and mypy
+	@$(BIN)/ruff check cmsmcp tests bench
+	@$(BIN)/mypy
+
+lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
+	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
+
+clean:  ## remove what make made
+	rm -rf $(VENV) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "cmsmcp needs Python 3.11, 3.12 or 3.13: install one, or name it with make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: requirements.txt pyproject.toml $(VENV)/bin/python
+	@echo "installing into $(VENV) …" >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	@$(BIN)/python -m compileall -q cmsmcp
+	@touch $@
+
+$(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Who is calling: tokens and the actors they stand for."""

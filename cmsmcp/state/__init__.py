@@ -1,0 +1,1 @@
+"""What processes share: adapters of the governance ports, in process (`memory`) and in Redis (`redis`)."""

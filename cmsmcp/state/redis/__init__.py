@@ -1,0 +1,1 @@
+"""The Redis adapters. The only room that imports redis."""
