@@ -34,12 +34,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """What a resource returns when its media type differs from file to file."""
+
+    text: str
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Capability:
     """One registered capability (seed F31). `timeout` in seconds, `max_result` in bytes of the encoded result.
 
     `uri` is None for a tool, an RFC 6570 template for a resource. `listing` yields the concrete resources of a template:
-    dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns text, or a
-    mapping that is dumped through `output` and written as JSON.
+    dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns `Text`, or a
+    mapping that is dumped through `output` and written as JSON (`indent`: by two spaces).
     """
 
     name: str

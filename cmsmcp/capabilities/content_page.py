@@ -1,0 +1,16 @@
+"""A page by slug, in the default language (seed resource template; domain F27)."""
+
+from cmsmcp.capabilities._documents import DocumentSchema, whole_of
+from cmsmcp.core.capability import Call, resource
+
+
+@resource(
+    "foundry://content/pages/{slug}", scope="read:content", audit="content.read", title="Page", output=DocumentSchema,
+    example={"slug": "about"}, hint="Use get_document and name the keys you need in fields.",
+)
+def content_page(variables, call: Call):
+    """One published page by slug, in the default language."""
+    document = call.site.content.get_document(
+        slug=variables["slug"], url=None, id=None, type="page", lang=None, visibility=call.visibility(None), deadline=call.deadline
+    )
+    return whole_of(document, None)

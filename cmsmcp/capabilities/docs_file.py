@@ -1,0 +1,13 @@
+"""A documentation file by path (seed resource template; domain F30, checklist A-08)."""
+
+from cmsmcp.core.capability import Call, Text, resource
+
+
+@resource(
+    "foundry://docs/{+path}", scope="read:docs", audit="docs.read", title="Documentation file", mime_type="text/plain",
+    example={"path": "index.md"}, hint="This file is too large to send whole.",
+)
+def docs_file(variables, call: Call):
+    """One text file under docs/, as written."""
+    file = call.site.docs.read_file(variables["path"])
+    return Text(file["text"], file["mime_type"])
