@@ -1,0 +1,16 @@
+"""Health and readiness (seed tool; domain F24)."""
+
+from marshmallow import Schema
+
+from cmsmcp.capabilities._health import HealthSchema
+from cmsmcp.core.capability import Call, tool
+
+
+class Input(Schema):
+    """No arguments."""
+
+
+@tool(scope="read:ops", audit="ops.health", title="Get runtime health", input=Input, output=HealthSchema)
+def get_runtime_health(_arguments, call: Call):
+    """Read whether the site is healthy and ready, with the checks behind it and content counts."""
+    return call.site.operations.health(call.deadline)
