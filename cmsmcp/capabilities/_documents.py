@@ -77,7 +77,7 @@ def projection(names: Sequence[str]) -> fields.List:
         validate=Length(max=len(names)),
         data_key="fields",
         attribute="fields",
-        metadata={"description": "Keys to return, of: " + " ".join(names) + ". Default: all"},
+        metadata={"description": "Keys to return; default: all"},
     )
 
 

@@ -1,6 +1,6 @@
 """Ranked search (seed tool; domain F13)."""
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 from marshmallow.validate import Length
 
 from cmsmcp.capabilities._documents import SUMMARY_FIELDS, PageInput, PageOutput, SummarySchema, projection, status, summary_of, text
