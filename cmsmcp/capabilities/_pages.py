@@ -10,7 +10,10 @@ from typing import Any
 from cmsmcp.protocol.errors import InvalidArguments
 
 
-def page_of(entries: Sequence[Mapping[str, Any]], *, key: Callable[[Mapping[str, Any]], str], limit: int, cursor: str | None) -> dict[str, Any]:
+Entry = Mapping[str, Any]
+
+
+def page_of(entries: Sequence[Entry], *, key: Callable[[Entry], str], limit: int, cursor: str | None) -> dict[str, Any]:
     """`{"items", "total", "next_cursor"}` of entries sorted by `key`; the cursor holds the last key served."""
     ordered = sorted(entries, key=key)
     after = _decode(cursor) if cursor is not None else None
