@@ -61,7 +61,7 @@ class Policy:
 
     enabled: bool = False
     read_only: bool = True
-    audit: bool = True
+    audit: bool = False
     scopes: frozenset[str] = frozenset()
     max_concurrency: int = DEFAULT_MAX_CONCURRENCY
     rate: Rate = field(default_factory=Rate)
