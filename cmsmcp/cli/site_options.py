@@ -1,0 +1,35 @@
+"""The options every command on a site takes, and the site they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChoice:
+    """`folder` as it was given; `env` is blank for the base configuration."""
+
+    folder: Path
+    env: str
+    overlays: tuple[Path, ...]
+
+
+def site_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--site`, `--env`, `--config-overlay`, handed over as one `choice`."""
+
+    @click.option("--site", "folder", type=click.Path(path_type=Path), default=Path(), show_default="the current folder", help="The site's folder.")
+    @click.option("--env", default="", help="Also read content/config/site.ENV.yaml.")
+    @click.option("--config-overlay", "overlays", type=click.Path(path_type=Path), multiple=True, help="Also read this file; may be repeated.")
+    @click.pass_context
+    def wrapped(ctx: click.Context, folder: Path, env: str, overlays: tuple[Path, ...], **rest: Any) -> Any:
+        return ctx.invoke(function, choice=SiteChoice(folder, env, overlays), **rest)
+
+    wrapped.__name__ = function.__name__
+    wrapped.__doc__ = function.__doc__
+    wrapped.__click_params__ = getattr(function, "__click_params__", []) + wrapped.__click_params__  # type: ignore[attr-defined]
+    return wrapped

@@ -1,0 +1,47 @@
+"""Children that never outlive us: they get SIGTERM when their parent dies, even by SIGKILL.
+
+Linux does this (prctl PR_SET_PDEATHSIG). Elsewhere children are stopped by an orderly end of the parent only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import IO, Any
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def spawn(command: Sequence[str], *, pass_fds: Sequence[int] = (), output: IO[Any] | None = None) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own (a Ctrl-C at the terminal reaches us alone), tied to this process, without standard input."""
+    parent = os.getpid()
+
+    def tie() -> None:
+        if _LIBC is not None:
+            _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:  # it died before the call above
+                os._exit(1)
+
+    return subprocess.Popen(
+        list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True, preexec_fn=tie,
+    )
+
+
+def stop(child: subprocess.Popen[bytes], patience: float) -> None:
+    """SIGTERM, then SIGKILL to its whole session after `patience` seconds."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(patience)
+        except subprocess.TimeoutExpired:
+            pass
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    child.wait()

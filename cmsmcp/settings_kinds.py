@@ -1,0 +1,253 @@
+"""The kinds of value our configuration keys take: from a YAML node to a Python value, or one line on what is wrong.
+
+YAML's guesses are no help here (`off`, `1e9`, a quoted "false"), so each kind reads the text itself (YAML 1.2 core spellings).
+Knows nodes and words; must not know which keys exist, nor files, nor the environment.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+from urllib.parse import urlsplit
+
+from cmsmcp.site.yamlnodes import Mapping, Node, Scalar, Sequence
+from cmsmcp.site.yamlvalues import is_null
+
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_OTHER_BOOLS = frozenset({"yes", "no", "on", "off", "y", "n"})
+_INT = re.compile(r"[-+]?[0-9]{1,18}\Z")
+_FLOAT = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?\Z")
+_DURATION = re.compile(r"([1-9][0-9]{0,8})([smhd])\Z")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}\Z")
+_HOST = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(:([0-9]{1,5}|\*))?\Z")
+MAX_ITEMS = 200
+
+
+class Fault(Exception):
+    """A value that cannot be taken: one line that says what is needed. `node` is the item at fault, when inside a list."""
+
+    def __init__(self, message: str, node: Node | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.node = node
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`name` is what the documentation prints; `read` turns a node into the value or raises Fault."""
+
+    name: str
+    read: Callable[[Node], Any]
+
+
+def shown(node: Node) -> str:
+    """The value as the author wrote it, short, for a message."""
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    text = node.text if len(node.text) <= 40 else node.text[:37] + "..."
+    if not text.isprintable():
+        return "text with control characters"
+    return text if node.plain and text else f'"{text}"'
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """` Did you mean "x"?`, or nothing."""
+    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f' Did you mean "{found[0]}"?' if found else ""
+
+
+def _scalar(node: Node, wanted: str) -> Scalar:
+    if not isinstance(node, Scalar) or is_null(node):
+        raise Fault(f"needs {wanted}, not {'nothing' if is_null(node) else shown(node)}")
+    if node.tag is not None:
+        raise Fault(f"needs {wanted} without the tag {node.tag[:40]}")
+    return node
+
+
+def _number(node: Node, wanted: str, spelling: re.Pattern[str]) -> str:
+    scalar = _scalar(node, wanted)
+    if not scalar.plain:
+        raise Fault(f"needs {wanted} without quotes, not {shown(node)}")
+    if not spelling.match(scalar.text):
+        raise Fault(f"needs {wanted}, not {shown(node)}")
+    return scalar.text
+
+
+def _read_bool(node: Node) -> bool:
+    scalar = _scalar(node, "true or false")
+    if scalar.plain and scalar.text in _BOOLS:
+        return _BOOLS[scalar.text]
+    if not scalar.plain and scalar.text in _BOOLS:
+        raise Fault(f"needs true or false without quotes, not {shown(node)}")
+    hint = " YAML 1.2 knows no yes, no, on and off." if scalar.text.lower() in _OTHER_BOOLS else near(scalar.text, ("true", "false"))
+    raise Fault(f"needs true or false, not {shown(node)}.{hint}")
+
+
+BOOL = Kind("true or false", _read_bool)
+
+
+def whole(least: int, most: int) -> Kind:
+    wanted = f"a whole number from {least:,} to {most:,}".replace(",", " ") if most >= 10_000 else f"a whole number from {least} to {most}"
+
+    def read(node: Node) -> int:
+        value = int(_number(node, wanted, _INT))
+        if not least <= value <= most:
+            raise Fault(f"needs {wanted}, not {value}")
+        return value
+
+    return Kind(wanted, read)
+
+
+def seconds(least: float, most: float) -> Kind:
+    wanted = f"seconds from {least:g} to {most:g}"
+
+    def read(node: Node) -> float:
+        value = float(_number(node, wanted, _FLOAT))
+        if not least <= value <= most:
+            raise Fault(f"needs {wanted}, not {value:g}")
+        return value
+
+    return Kind(wanted, read)
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of `45s`, `30m`, `12h`, `90d`. Raises Fault."""
+    found = _DURATION.match(text)
+    if not found:
+        raise Fault(f'needs a duration such as 30m, 12h or 90d, not "{text[:40]}"')
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+DURATION = Kind("a duration such as 12h or 90d", lambda node: parse_duration(_scalar(node, "a duration such as 12h or 90d").text))
+
+
+def choice(*words: str) -> Kind:
+    wanted = " or ".join(words)
+
+    def read(node: Node) -> str:
+        text = _scalar(node, wanted).text
+        if text not in words:
+            raise Fault(f"needs {wanted}, not {shown(node)}.{near(text, words)}")
+        return text
+
+    return Kind(wanted, read)
+
+
+def list_of(what: str, item: Callable[[str], str]) -> Kind:
+    """A list of texts, each checked by `item`, which returns the value to keep or raises Fault."""
+
+    def read(node: Node) -> tuple[str, ...]:
+        if not isinstance(node, Sequence):
+            raise Fault(f"needs a list of {what}, not {'nothing' if is_null(node) else shown(node)}")
+        if len(node.items) > MAX_ITEMS:
+            raise Fault(f"holds {len(node.items)} items; at most {MAX_ITEMS}")
+        values = []
+        for entry in node.items:
+            try:
+                values.append(item(_scalar(entry, f"one of the {what}").text))
+            except Fault as fault:
+                raise Fault(fault.message, entry) from None
+        return tuple(dict.fromkeys(values))
+
+    return Kind(f"a list of {what}", read)
+
+
+def one_of(words: Iterable[str], what: str) -> Callable[[str], str]:
+    known = tuple(words)
+
+    def check(text: str) -> str:
+        if text not in known:
+            raise Fault(f'"{text[:60]}" is no {what}.{near(text, known)} Known: {", ".join(known)}')
+        return text
+
+    return check
+
+
+def host(text: str) -> str:
+    if not _HOST.match(text):
+        raise Fault(f'"{text[:60]}" is no host name; write "cms.example.org" or "cms.example.org:8443", without a scheme')
+    return text.lower()
+
+
+def origin(text: str) -> str:
+    parts = _split(text)
+    if parts is None or parts.scheme not in ("http", "https") or parts.path or parts.query or parts.fragment or "@" in parts.netloc:
+        raise Fault(f'"{text[:60]}" is no origin; write "https://app.example.org", without a path')
+    return text.lower()
+
+
+def network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError:
+        raise Fault(f'"{text[:60]}" is no address or network; write "10.0.0.7" or "10.0.0.0/8"') from None
+
+
+def _split(text: str) -> Any:
+    try:
+        parts = urlsplit(text)
+        return parts if parts.hostname and (parts.port is None or parts.port) else None
+    except ValueError:
+        return None
+
+
+def _read_url(node: Node) -> str:
+    text = _scalar(node, "a URL").text
+    parts = _split(text)
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment or "@" in parts.netloc:
+        raise Fault(f"needs an http or https URL without user, query or fragment, not {shown(node)}")
+    return text.rstrip("/")
+
+
+URL = Kind("a URL", _read_url)
+
+
+def _read_text(node: Node) -> str:
+    text = _scalar(node, "text").text
+    if len(text) > 200:
+        raise Fault("is longer than 200 characters")
+    return text
+
+
+TEXT = Kind("text", _read_text)
+
+
+def _code(text: str) -> str:
+    if not _LOCALE.match(text):
+        raise Fault(f'"{text[:40]}" is no locale; write a language with an optional region, such as de or de-AT')
+    return text
+
+
+def _read_locales(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Sequence):
+        return list_of("locales", _code).read(node)
+    if not isinstance(node, Mapping):
+        raise Fault("needs a list such as [en, de], or a mapping such as {de-AT: {fallback: de}}")
+    names = {name.replace("_", "-").lower() for name in node.entries}
+    for name, entry in node.entries.items():
+        _code(name)
+        _check_fallback(name, entry, names)
+    return tuple(node.entries)
+
+
+def _check_fallback(name: str, entry: Node, names: set[str]) -> None:
+    if is_null(entry):
+        return
+    if not isinstance(entry, Mapping):
+        raise Fault(f"{name} needs a mapping such as {{fallback: de}}, not {shown(entry)}", entry)
+    for key, value in entry.entries.items():
+        if key != "fallback":
+            raise Fault(f'{name} has an unknown key "{key[:40]}".{near(key, ("fallback",))} Known: fallback', value)
+        target = _scalar(value, "a locale").text
+        if target.replace("_", "-").lower() not in names:
+            raise Fault(f'{name} falls back to "{target[:40]}", which is not among the locales', value)
+
+
+LOCALES = Kind("a list of locales, or a mapping of locale to {fallback: locale}", _read_locales)

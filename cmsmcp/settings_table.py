@@ -1,0 +1,193 @@
+"""Every key of our blocks of `site.yaml` (`mcp`, `api`, `governance`, `ops`, `locales`): one row each, and the strict reading of it.
+
+`docs/configuration.md` holds the same rows; a test compares. Knows nodes; must not know files, the environment or what uses a value.
+Foundry's own keys are not here: they are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cmsmcp.governance.policy import MAX_BURST, MAX_REQUESTS_PER_MINUTE
+from cmsmcp.governance.scopes import CAPABILITY_OF
+from cmsmcp.settings_kinds import (
+    BOOL,
+    DURATION,
+    LOCALES,
+    TEXT,
+    URL,
+    Fault,
+    Kind,
+    choice,
+    host,
+    list_of,
+    near,
+    network,
+    one_of,
+    origin,
+    seconds,
+    shown,
+    whole,
+)
+from cmsmcp.site.yamlnodes import Mapping, Node, Sequence
+from cmsmcp.site.yamlvalues import is_null
+
+ANY = "<name>"
+ITEMS = "[]"
+NO_DEFAULT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One key. In `path`, `<name>` stands for any capability and `[]` for the items of a list.
+
+    `default` is the Python value used when the key is absent (NO_DEFAULT under `<name>` and `[]`); `shown` is how the documentation writes it.
+    """
+
+    path: str
+    kind: Kind
+    default: Any
+    shown: str
+    meaning: str
+
+
+SCOPES = Kind("a list of scopes", list_of("scopes", one_of(sorted(CAPABILITY_OF), "scope")).read)
+RPM = whole(1, MAX_REQUESTS_PER_MINUTE)
+BURST = whole(1, MAX_BURST)
+HOSTS = list_of("host names", host)
+ORIGINS = list_of("origins", origin)
+NETWORKS = list_of("addresses or networks", network)
+
+TABLE: tuple[Row, ...] = (
+    Row("mcp.enabled", BOOL, False, "false", "Serve MCP at all. Without it nothing starts and nothing is exposed."),
+    Row("mcp.read_only", BOOL, True, "true", "Reserved for capabilities that change the site; `false` alone grants no write."),
+    Row("mcp.audit", BOOL, False, "false", "Record who asked for what, and the outcome. Refusals included."),
+    Row("mcp.max_concurrency", whole(1, 10_000), 16, "16", "Calls in flight for the whole site, across workers and hosts. More are refused, not queued."),
+    Row("mcp.rate_limit.requests_per_minute", RPM, 600, "600", "Steady rate of one client."),
+    Row("mcp.rate_limit.burst", BURST, 120, "120", "Requests one client may send at once beside the steady rate."),
+    Row(f"mcp.rate_limit.costs.{ANY}", BURST, NO_DEFAULT, "1", "Units that one call of this capability takes. At most the burst."),
+    Row("mcp.scopes", SCOPES, None, "every read scope", "Scopes that exist on this server. `[]` means none; the `write:`, `publish:` and `manage:` scopes expose nothing yet."),
+    Row(f"mcp.capabilities.{ANY}.enabled", BOOL, NO_DEFAULT, "its own", "Offer this capability."),
+    Row(f"mcp.capabilities.{ANY}.timeout", seconds(0.05, 600), NO_DEFAULT, "its own (10)", "Seconds a call may take."),
+    Row(f"mcp.capabilities.{ANY}.max_result", whole(1_024, 67_108_864), NO_DEFAULT, "its own (262144)", "Bytes the encoded result may have."),
+    Row("mcp.auth", choice("token", "none"), "token", "token", "`none` serves `/mcp` without tokens, and only on a loopback address."),
+    Row("mcp.public_url", URL, None, "none", "The address clients use, such as https://cms.example.org. Names the audience of tokens and joins `allowed_hosts`."),
+    Row("mcp.allowed_hosts", HOSTS, (), "[]", "Values of `Host` to accept besides loopback names, the address bound and `public_url`."),
+    Row("mcp.allowed_origins", ORIGINS, (), "[]", "Web origins that may call `/mcp` from a browser, besides loopback ones."),
+    Row("mcp.trusted_proxies", NETWORKS, (), "[]", "Proxies whose `X-Forwarded-For` is believed."),
+    Row("mcp.max_streams", whole(0, 100_000), 1_000, "1000", "Open event streams per worker. Reserved: streams are not served yet."),
+    Row("mcp.max_request_bytes", whole(1_024, 67_108_864), 8_388_608, "8388608", "Bytes of one request."),
+    Row(f"mcp.issuers{ITEMS}.issuer", URL, NO_DEFAULT, "required", "External token issuer. Reserved: only our own tokens are accepted yet."),
+    Row(f"mcp.issuers{ITEMS}.jwks_url", URL, NO_DEFAULT, "required", "Where its keys are. Reserved."),
+    Row(f"mcp.issuers{ITEMS}.audience", TEXT, NO_DEFAULT, "required", "The audience its tokens must name. Reserved."),
+    Row("api.enabled", BOOL, True, "true", "Serve `/api`. Reserved: it is not served yet."),
+    Row("api.rate_limit.requests_per_minute", RPM, 600, "600", "As `mcp.rate_limit`, for `/api`. Reserved."),
+    Row("api.rate_limit.burst", BURST, 120, "120", "As `mcp.rate_limit`, for `/api`. Reserved."),
+    Row("api.cors", ORIGINS, (), "[]", "Web origins that may read `/api`. Reserved."),
+    Row("governance.on_redis_failure", choice("closed", "local"), "closed", "closed", "What happens to reads while Redis is away. `local` is reserved and acts as `closed`."),
+    Row("governance.audit_retention", DURATION, 86_400, "24h", "How long records stay in the audit stream after archiving. Reserved."),
+    Row("governance.audit_arguments", BOOL, False, "false", "Write redacted arguments into the audit, not only their digest."),
+    Row("ops.enabled", BOOL, True, "true", "Serve `/ops`. Reserved: it is not served yet."),
+    Row("locales", LOCALES, None, "languages found", "Languages of the site, first the default unless `default_lang` names one; a locale may name its `fallback`."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One fault in the configuration: `file` (relative to the site) and `line` (from 1), the key, and one line on what is needed."""
+
+    file: str
+    line: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.key} {self.message}"
+
+
+def capability_names() -> frozenset[str]:
+    """Names that may stand under `costs` and `capabilities`: a capability's file bears its name, so nothing is imported for this."""
+    folder = Path(__file__).parent / "capabilities"
+    return frozenset(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+
+
+def read(root: Mapping) -> tuple[dict[str, Any], list[Found]]:
+    """The values of our blocks as a nested dict with defaults filled in, and every fault found (values are unusable if there is one)."""
+    faults: list[Found] = []
+    values: dict[str, Any] = {}
+    for block, branch in _tree().items():
+        node = root.entries.get(block)
+        if node is None:
+            values[block] = _defaults(branch)
+        else:
+            values[block] = _walk(node, branch, _Place(block, root.key_lines.get(block, node.line)), faults)
+    return values, sorted(faults, key=lambda found: (found.file, found.line))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node hangs: its dotted key and the line of that key."""
+
+    key: str
+    line: int
+
+
+def _tree() -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for row in TABLE:
+        branch = tree
+        *folders, leaf = row.path.replace(ITEMS, f".{ITEMS}").split(".")
+        for folder in folders:
+            branch = branch.setdefault(folder, {})
+        branch[leaf] = row
+    return tree
+
+
+def _defaults(branch: Any) -> Any:
+    if isinstance(branch, Row):
+        return branch.default
+    if ITEMS in branch:
+        return ()
+    return {name: _defaults(below) for name, below in branch.items() if name != ANY}
+
+
+def _walk(node: Node, branch: Any, place: _Place, faults: list[Found]) -> Any:
+    if isinstance(branch, Row):
+        try:
+            return branch.kind.read(node)
+        except Fault as fault:
+            at = fault.node
+            faults.append(Found(node.file, place.line if at is None else at.line, place.key, fault.message))
+            return None
+    if ITEMS in branch:
+        return _walk_items(node, branch[ITEMS], place, faults)
+    if not isinstance(node, Mapping):
+        wanted = "needs a mapping of keys, not " + ("nothing (remove the key to take the defaults)" if is_null(node) else shown(node))
+        faults.append(Found(node.file, place.line, place.key, wanted))
+        return None
+    values = _defaults(branch)
+    known = capability_names() if ANY in branch else frozenset(branch)
+    for name, below in node.entries.items():
+        line = node.key_lines.get(name, below.line)
+        if name not in known:
+            what = "capability" if ANY in branch else "key"
+            faults.append(Found(below.file, line, place.key, f'has an unknown {what} "{name[:60]}".{near(name, known)} Known: {", ".join(sorted(known))}'))
+            continue
+        values[name] = _walk(below, branch.get(name, branch.get(ANY)), _Place(f"{place.key}.{name}", line), faults)
+    return values
+
+
+def _walk_items(node: Node, branch: dict[str, Any], place: _Place, faults: list[Found]) -> Any:
+    if not isinstance(node, Sequence):
+        faults.append(Found(node.file, place.line, place.key, f"needs a list, not {'nothing' if is_null(node) else shown(node)}"))
+        return None
+    values = []
+    for number, item in enumerate(node.items):
+        entry = _walk(item, branch, _Place(f"{place.key}[{number}]", item.line), faults)
+        for name in branch:
+            if isinstance(entry, dict) and entry.get(name) is NO_DEFAULT:
+                faults.append(Found(item.file, item.line, f"{place.key}[{number}]", f'lacks the key "{name}"'))
+        values.append(entry)
+    return tuple(values)
