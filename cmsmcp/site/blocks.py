@@ -8,7 +8,7 @@ The tests hold it to markdown-it on whole corpora. Knows nothing of links or of 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TEXT, HEADING, ROW, CODE, HTML = "text", "heading", "row", "code", "html"
 
@@ -28,22 +28,21 @@ _HTML_BLOCK_NAMES = (
     "|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
 )
 _BLANK = re.compile(r"\s*$")
+_RAW_END = re.compile(r".*?</(?:script|pre|style|textarea)>", re.IGNORECASE)
 # CommonMark 0.31 §4.6: how each kind of HTML block starts and what line ends it. The last kind may not interrupt a paragraph.
 _HTML_KINDS = (
-    (re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[ >]|$)", re.IGNORECASE), re.compile(r".*?</(?:script|pre|style|textarea)>", re.I)),
+    (re.compile(r" {0,3}<(?:script|pre|style|textarea)(?=[ >]|$)", re.IGNORECASE), _RAW_END),
     (re.compile(r" {0,3}<!--"), re.compile(r".*?-->")),
     (re.compile(r" {0,3}<\?"), re.compile(r".*?\?>")),
     (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r".*?\]\]>")),
     (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r".*?>")),
     (re.compile(rf" {{0,3}}</?(?:{_HTML_BLOCK_NAMES})(?=[ />]|$)", re.IGNORECASE), _BLANK),
 )
-_HTML_ALONE = re.compile(
-    r""" {0,3}<(?:/[A-Za-z][A-Za-z0-9-]*+ *+|[A-Za-z][A-Za-z0-9-]*+(?: ++[A-Za-z_:][\w.:-]*+(?: *+= *+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+)*+ *+/?+)> *$"""
-)
+_ATTRIBUTE = r"""(?: ++[A-Za-z_:][\w.:-]*+(?: *+= *+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+)"""
+_HTML_ALONE = re.compile(rf" {{0,3}}<(?:/[A-Za-z][A-Za-z0-9-]*+ *+|[A-Za-z][A-Za-z0-9-]*+{_ATTRIBUTE}*+ *+/?+)> *$")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """`line` counts from 0 in the body; line breaks in `text` are those of the file, so that offsets give lines."""
 
     kind: str

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import html
 import re
+import string
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MAX_TARGET = 2048
 
-_TOKEN = re.compile(r"\\[!-/:-@\[-`{-~]|`+|<|!?\[|\]|\*+|_+|~~|&(?=[#A-Za-z])")
-_TICKS = re.compile(r"`+")
+# One character class, because the regex engine then skips plain prose at memory speed.
+_SPECIAL = re.compile(r"[\\`<\[\]*_~&]")
+_RUN = {mark: re.compile(re.escape(mark) + "+") for mark in "`*_~"}
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_AUTOLINK = re.compile(r"<(?:([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x1f]{0,2048}+)|([\w.!#$%&'*+/=?^`{|}~-]{1,64}+@[A-Za-z0-9.-]{1,255}+))>")
+_AUTOLINK = re.compile(
+    r"<(?:([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x1f]{0,2048}+)|([\w.!#$%&'*+/=?^`{|}~-]{1,64}+@[A-Za-z0-9.-]{1,255}+))>"
+)
 _TAG = re.compile(
     r"""</?+[A-Za-z][\w.:-]*+(?>\s++[^\s"'<>/={}]++(?>\s*+=\s*+(?>"[^"]*+"|'[^']*+'|\{[^{}]*+\}|[^\s"'=<>`{]++))?|\s*+\{[^{}]*+\})*+\s*+/?+>"""
 )
@@ -29,6 +33,7 @@ TITLE = r"""(?>"(?>\\.|[^"\\]){0,1024}+"|'(?>\\.|[^'\\]){0,1024}+'|\((?>\\.|[^()
 _TARGET = rf"(?><((?>\\.|[^<>\n\\]){{0,2048}}+)>|((?>(?>\\.|[^\s()\\<]|{_NEST})(?>\\.|[^\s()\\]|{_NEST}){{0,2048}}+)?))"
 _DESTINATION = re.compile(rf"\(\s*+{_TARGET}(?>\s++{TITLE})?+\s*+\)", re.DOTALL)
 _LABEL = re.compile(r"\[((?>\\.|[^\[\]\\]){0,999}+)\]", re.DOTALL)
+_PUNCTUATION = frozenset(string.punctuation)
 _LINK_ATTRIBUTES = frozenset({"href", "src", "poster"})
 
 
@@ -41,10 +46,13 @@ class Found:
     text: str = ""
 
 
+def has_markup(text: str) -> bool:
+    """Whether `read_inline` could find anything at all: most lines of prose hold no special character."""
+    return _SPECIAL.search(text) is not None
+
+
 def read_inline(text: str, definitions: Mapping[str, str]) -> Found:
     """Read a paragraph, heading or table cell. `definitions` maps folded labels to targets."""
-    if not _TOKEN.search(text):
-        return Found(text=text)
     return _Reader(text, definitions).read()
 
 
@@ -73,15 +81,13 @@ def read_html(text: str, tags_only: bool = False) -> Found:
 
 def read_tag(tag: str, line: int, found: Found) -> None:
     for name, double, single, bare in _ATTRIBUTE.findall(tag):
-        name = name.lower()
-        if name in _LINK_ATTRIBUTES or name in ("id", "name"):
-            value = html.unescape(double or single or bare).strip()
-            if not value or len(value) > MAX_TARGET:
-                continue
-            if name in _LINK_ATTRIBUTES:
-                found.links.append((value, "html", line))
-            else:
-                found.anchors.append(value)
+        value = html.unescape(double or single or bare).strip()
+        if not value or len(value) > MAX_TARGET:
+            continue
+        if name.lower() in _LINK_ATTRIBUTES:
+            found.links.append((value, "html", line))
+        elif name.lower() in ("id", "name"):
+            found.anchors.append(value)
 
 
 def fold_label(text: str) -> str:
@@ -112,41 +118,58 @@ class _Reader:
 
     def read(self) -> Found:
         text, out, position = self._source, self._out, 0
-        while token := _TOKEN.search(text, position):
-            start, end = token.span()
+        while special := _SPECIAL.search(text, position):
+            start = special.start()
             out.append(text[position:start])
-            position = self._take(text[start:end], start, end)
+            position = self._take(special.group(), start)
         out.append(text[position:])
         self._found.text = "".join(out)
         return self._found
 
-    def _take(self, token: str, start: int, end: int) -> int:
-        """Deal with one token and say where to go on."""
-        first = token[0]
-        if first == "\\":
-            self._out.append(token[1])
-        elif first == "`":
-            return self._code_span(end - start, end)
-        elif first == "<":
-            return self._angle(start)
-        elif first in "[!":
-            self._openers.append((first == "!", end, len(self._out), self._line_at(start)))
-            self._out.append(token)
-        elif first == "]":
+    def _take(self, mark: str, start: int) -> int:
+        """Deal with one special character (or run of it) and say where to go on."""
+        if mark == "[":
+            return self._open_bracket(start)
+        if mark == "]":
             return self._close_bracket(start)
-        elif first == "&":
+        if mark == "<":
+            return self._angle(start)
+        if mark == "\\":
+            return self._escape(start)
+        if mark == "&":
             entity = _ENTITY.match(self._source, start)
             self._out.append(html.unescape(entity.group()) if entity else "&")
-            return entity.end() if entity else end
-        elif first != "~" and self._is_literal(start, end):
-            self._out.append(token)
+            return entity.end() if entity else start + 1
+        run = _RUN[mark].match(self._source, start)
+        end = run.end() if run else start + 1
+        if mark == "`":
+            return self._code_span(end - start, end)
+        if self._is_literal(mark, start, end):
+            self._out.append(self._source[start:end])
         return end
 
-    def _is_literal(self, start: int, end: int) -> bool:
-        """Asterisks and underscores that are no emphasis: between two spaces, or inside a word."""
+    def _escape(self, start: int) -> int:
+        following = self._source[start + 1 : start + 2]
+        if following in _PUNCTUATION and following:
+            self._out.append(following)
+            return start + 2
+        self._out.append("\\")
+        return start + 1
+
+    def _open_bracket(self, start: int) -> int:
+        is_image = bool(self._out) and self._out[-1].endswith("!")
+        if is_image:
+            self._out[-1] = self._out[-1][:-1]
+        self._openers.append((is_image, start + 1, len(self._out), self._line_at(start)))
+        self._out.append("![" if is_image else "[")
+        return start + 1
+
+    def _is_literal(self, mark: str, start: int, end: int) -> bool:
+        """Runs that are no emphasis: between two spaces, or inside a word; a single tilde."""
         before = self._source[start - 1] if start else " "
         after = self._source[end] if end < len(self._source) else " "
-        return (before.isspace() and after.isspace()) or (before.isalnum() and after.isalnum())
+        between = (before.isspace() and after.isspace()) or (before.isalnum() and after.isalnum())
+        return between or (mark == "~" and end - start != 2)
 
     def _line_at(self, position: int) -> int:
         self._line += self._source.count("\n", self._counted, position)
@@ -156,7 +179,7 @@ class _Reader:
     def _code_span(self, length: int, end: int) -> int:
         if self._runs is None:
             self._runs = {}
-            for run in _TICKS.finditer(self._source):
+            for run in _RUN["`"].finditer(self._source):
                 self._runs.setdefault(run.end() - run.start(), []).append(run.start())
         starts = self._runs.get(length, [])
         index = bisect_left(starts, end)

@@ -10,7 +10,7 @@ import unicodedata
 
 from cmsmcp.site import blocks
 from cmsmcp.site.blocks import Block
-from cmsmcp.site.inline import TITLE, Found, fold_label, plain_target, read_html, read_inline
+from cmsmcp.site.inline import TITLE, Found, fold_label, has_markup, plain_target, read_html, read_inline
 from cmsmcp.site.model import BodyScan, Link
 
 _DEFINITION = re.compile(
@@ -121,7 +121,7 @@ class _Scanner:
             self._anchors.update(dict.fromkeys(self._slugs.of(plain)))
 
     def _inline(self, text: str, line: int) -> str:
-        return self._keep(read_inline(text, self._definitions), line)
+        return self._keep(read_inline(text, self._definitions), line) if has_markup(text) else text
 
     def _keep(self, found: Found, line: int) -> str:
         base = self._first_line + line
