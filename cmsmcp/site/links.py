@@ -19,6 +19,9 @@ _DEFINITION = re.compile(
     re.DOTALL,
 )
 _HEADING_ID = re.compile(r" *+\{#([^\s{}]{1,128})\} *+$")
+_NOT_GITHUB = re.compile(r"[^a-z0-9 _-]+")
+_NOT_FOUNDRY = re.compile(r"[^a-z0-9\s-]+")
+_DASHES = re.compile(r"[\s-]+")
 _CELL = re.compile(r"(?<!\\)\|")
 _SCRIPT = re.compile(r"\s*<(?:script|style)\b", re.IGNORECASE)
 
@@ -48,21 +51,23 @@ class Slugs:
         self._foundry: dict[str, int] = {}
 
     def of(self, heading: str) -> list[str]:
-        slugs = (_numbered(github_slug(heading), self._github), _numbered(foundry_slug(heading), self._foundry))
+        github = github_slug(heading)
+        plain = github.isascii() and "_" not in github and "--" not in github and github.strip("-") == github
+        foundry = github if plain else foundry_slug(heading)
+        slugs = (_numbered(github, self._github), _numbered(foundry, self._foundry))
         return [slug for slug in dict.fromkeys(slugs) if slug]
 
 
 def github_slug(heading: str) -> str:
     text = heading.strip().lower()
     if text.isascii():
-        return re.sub(r"[^a-z0-9 _-]", "", text).replace(" ", "-")
+        return _NOT_GITHUB.sub("", text).replace(" ", "-")
     kept = (c for c in text if c in " -" or unicodedata.category(c)[0] in "LMN" or unicodedata.category(c) == "Pc")
     return "".join(kept).replace(" ", "-")
 
 
 def foundry_slug(heading: str) -> str:
-    text = re.sub(r"[^a-z0-9\s-]", "", heading.strip().lower())
-    return re.sub(r"[\s-]+", "-", text).strip("-")
+    return _DASHES.sub("-", _NOT_FOUNDRY.sub("", heading.strip().lower())).strip("-")
 
 
 def _numbered(slug: str, seen: dict[str, int]) -> str:
@@ -111,7 +116,7 @@ class _Scanner:
 
     def _read_heading(self, block: Block) -> None:
         text = block.text
-        if explicit := _HEADING_ID.search(text[-160:]):
+        if text.endswith("}") and (explicit := _HEADING_ID.search(text[-160:])):
             self._anchors[explicit.group(1)] = None
             text = text[: text.rindex("{#")]
         plain = " ".join(self._inline(text, block.line).split())
