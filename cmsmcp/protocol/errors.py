@@ -22,6 +22,7 @@ UNSUPPORTED_VERSION = -32022
 RESOURCE_NOT_FOUND_LEGACY = -32002
 CONTENT_TYPE_NOT_FOUND_LEGACY = -32004
 
+TOKEN_REVOKED = 4010
 SCOPE_REFUSED = 4030
 RESULT_TOO_LARGE = 4130
 RATE_LIMITED = 4290
@@ -90,6 +91,15 @@ class ScopeRefused(CallError):
     def __init__(self, message: str, *, scopes: Iterable[str]) -> None:
         self.scopes = tuple(scopes)
         super().__init__(message, data={"required_scopes": list(self.scopes)})
+
+
+class TokenRevoked(CallError):
+    """The token was withdrawn after it had been accepted. Says no more than that it is not valid."""
+
+    code = TOKEN_REVOKED
+
+    def __init__(self) -> None:
+        super().__init__("The token is not valid any more. Ask the operator for a new one.")
 
 
 class LimitRefused(CallError):
