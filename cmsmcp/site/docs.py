@@ -1,0 +1,230 @@
+"""The project's own documentation: text files under `docs/`, and the API definition among them (domain F17, F18, F30).
+
+Paths are taken as they are, one component after the other: nothing is decoded, and a path that is not plainly below `docs/`
+is one that does not exist. Must not know how results are sent; a file over MAX_BYTES is never loaded.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge
+from cmsmcp.site import yamlfile
+from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded
+from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk
+
+FOLDER = "docs"
+MAX_BYTES = 4 * 1024 * 1024
+MAX_FILES = 5_000
+API_FILES = ("api.yaml", "api.yml", "api.json")
+MAX_API_NODES = 100_000
+_HEAD_BYTES = 32 * 1024
+
+MIME_TYPES = {
+    ".md": "text/markdown",
+    ".mdx": "text/markdown",
+    ".markdown": "text/markdown",
+    ".txt": "text/plain",
+    ".rst": "text/x-rst",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".json": "application/json",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".css": "text/css",
+    ".csv": "text/csv",
+}
+_FRONT_TITLE = re.compile(r"^title:[ \t]+(.{1,300}?)[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.{1,300}?)[ \t]*#*$", re.MULTILINE)
+_HTML_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})</title>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h1[^<>]{0,200}>([^<]{1,300})</h1>", re.IGNORECASE)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+class DocsEntry(TypedDict):
+    """`path` is relative to `docs/`, `size` in bytes."""
+
+    path: str
+    title: str
+    size: int
+    mime_type: str
+    updated_at: str
+
+
+class DocsText(DocsEntry):
+    text: str
+
+
+class ApiDefinition(TypedDict):
+    """`path` is relative to the site; `format` is "openapi", "swagger" or "unknown", `version` that of the format (e.g. "3.1.0")."""
+
+    path: str
+    format: str
+    version: str | None
+    title: str | None
+    definition: dict[str, Any]
+
+
+class DocsFolder:
+    """Adapter of `core.ports.Docs`."""
+
+    def __init__(self, config: SiteConfig) -> None:
+        self._root = config.root
+        self._private = tuple(os.path.realpath(config.root / name) for name in (f"{config.content_dir}/config", config.data_dir))
+        self._titles: dict[str, tuple[int, int, str]] = {}
+        self._api: tuple[tuple[str, int, int], ApiDefinition] | None = None
+
+    def list_files(self, deadline: Deadline) -> Sequence[DocsEntry]:
+        """Text files by extension, sorted by path. At most MAX_FILES."""
+        found = [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path)]
+        titles: dict[str, tuple[int, int, str]] = {}
+        entries = []
+        for file in found:
+            deadline.check()
+            known = self._titles.get(file.path)
+            if known is None or known[:2] != (file.size, file.modified):
+                known = (file.size, file.modified, self._title(file.path, _head(self._root / file.path)))
+            titles[file.path] = known
+            entries.append(_entry(file, known[2]))
+        self._titles = titles
+        return entries
+
+    def read_file(self, path: str) -> DocsText:
+        """The whole text. Outside, hidden, private, binary or absent: NotFound. Over MAX_BYTES: ResultTooLarge."""
+        relative = f"{FOLDER}/{path}"
+        parts = path.split("/")
+        plain = len(path) <= 1000 and "\\" not in path and not any(part in ("", "..") or is_hidden(part) for part in parts)
+        if not plain or not self._is_served(relative):
+            raise self._absent(path)
+        try:
+            data = read_bounded(self._root, relative, MAX_BYTES)
+            found = (self._root / relative).stat()
+        except PathFault as fault:
+            if fault.reason == TOO_LARGE:
+                raise ResultTooLarge(_size(self._root / relative), MAX_BYTES, "Read a smaller file.") from None
+            raise self._absent(path) from None
+        except (OSError, ValueError):
+            raise self._absent(path) from None
+        if b"\0" in data:
+            raise self._absent(path)
+        text = data.decode("utf-8-sig", "replace")
+        entry = _entry(FoundFile(relative, len(data), found.st_mtime_ns), self._title(relative, text[:_HEAD_BYTES]))
+        return {**entry, "text": text}
+
+    def api_definition(self) -> ApiDefinition:
+        """The parsed definition: YAML 1.2 core values, so that a response key `200` is text. Malformed: CallError with file and line."""
+        relative = next((f"{FOLDER}/{name}" for name in API_FILES if (self._root / FOLDER / name).is_file()), None)
+        if relative is None or not self._is_served(relative):
+            raise NotFound("API definition", API_FILES[0], hint="The site has no docs/api.yaml, docs/api.yml or docs/api.json.")
+        try:
+            found = (self._root / relative).stat()
+            state = (relative, found.st_size, found.st_mtime_ns)
+            if self._api is None or self._api[0] != state:
+                self._api = (state, _describe(relative, _definition(self._root, relative)))
+        except PathFault as fault:
+            raise _unreadable(fault.message) from None
+        except OSError:
+            raise _unreadable(f"{relative} cannot be opened") from None
+        return self._api[1]
+
+    def _is_served(self, relative: str) -> bool:
+        """A text file by its name, whose target is neither the site's configuration, nor its data, nor hidden."""
+        if Path(relative).suffix.lower() not in MIME_TYPES:
+            return False
+        try:
+            absolute = self._root / relative
+            if not inside(self._root, absolute):
+                return False
+            target = os.path.realpath(absolute)
+        except (OSError, ValueError):
+            return False
+        below = Path(os.path.relpath(target, os.path.realpath(self._root)))
+        hidden = any(part.startswith(".") for part in below.parts)
+        return not hidden and not any(target == place or target.startswith(place + os.sep) for place in self._private)
+
+    def _absent(self, path: str) -> NotFound:
+        return NotFound("documentation file", path[:200], known=[p.removeprefix(f"{FOLDER}/") for p in self._titles])
+
+    def _title(self, relative: str, head: str) -> str:
+        return title_of(Path(relative).suffix.lower(), head) or Path(relative).name
+
+
+def title_of(suffix: str, head: str) -> str:
+    """The title that a file gives itself at its start, or ""."""
+    if suffix in (".html", ".htm"):
+        found = _HTML_TITLE.search(head) or _HTML_HEADING.search(head)
+        return " ".join(html.unescape(found.group(1)).split()) if found else ""
+    if suffix not in (".md", ".mdx", ".markdown"):
+        return ""
+    head = head.replace("\r\n", "\n")
+    front = _FRONT_MATTER.match(head)
+    if front and (title := _FRONT_TITLE.search(front.group(1))):
+        return title.group(1).strip("\"'")
+    heading = _HEADING.search(head, front.end() if front else 0)
+    return heading.group(1).strip() if heading else ""
+
+
+def _entry(file: FoundFile, title: str) -> DocsEntry:
+    path = file.path.removeprefix(f"{FOLDER}/")
+    mime_type = MIME_TYPES[Path(path).suffix.lower()]
+    return {"path": path, "title": title, "size": file.size, "mime_type": mime_type, "updated_at": iso_time(file.modified / 1e9)}
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES).decode("utf-8-sig", "replace")
+    except OSError:
+        return ""
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return MAX_BYTES + 1
+
+
+def _unreadable(reason: str) -> CallError:
+    return CallError(f"The API definition cannot be read: {reason}.")
+
+
+def _definition(root: Path, relative: str) -> dict[str, Any]:
+    try:
+        source = read_bounded(root, relative, MAX_BYTES).decode("utf-8-sig")
+        if relative.endswith(".json"):  # not as YAML, which refuses the tabs that JSON allows
+            definition = json.loads(source, parse_constant=str)
+        else:
+            definition = yamlfile.core_value(yamlfile.load(source, relative, max_nodes=MAX_API_NODES, max_depth=64))
+    except UnicodeDecodeError:
+        raise _unreadable(f"{relative} is not UTF-8 text") from None
+    except yamlfile.YamlFault as fault:
+        raise _unreadable(f"{fault.file}, line {fault.line}: {fault.message}") from None
+    except json.JSONDecodeError as error:
+        raise _unreadable(f"{relative}, line {error.lineno}: {error.msg}") from None
+    except (RecursionError, ValueError):
+        raise _unreadable(f"{relative} is nested too deeply or holds an absurd number") from None
+    if not isinstance(definition, dict):
+        raise _unreadable(f"{relative}, line 1: a map is wanted")
+    return definition
+
+
+def _describe(relative: str, definition: dict[str, Any]) -> ApiDefinition:
+    kind = next((key for key in ("openapi", "swagger") if key in definition), None)
+    info = definition.get("info")
+    title = info.get("title") if isinstance(info, dict) else None
+    return {
+        "path": relative,
+        "format": kind or "unknown",
+        "version": str(definition[kind]) if kind else None,
+        "title": title if isinstance(title, str) else None,
+        "definition": definition,
+    }
