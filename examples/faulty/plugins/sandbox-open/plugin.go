@@ -1,0 +1,5 @@
+package demo
+
+type Plugin struct{}
+
+func (p *Plugin) Name() string { return "demo" }
