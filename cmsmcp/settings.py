@@ -16,10 +16,9 @@ from typing import Any
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
-from cmsmcp.site.config import load_node
+from cmsmcp.site.layers import BASE, ConfigFault, read_layers
 
 MIN_SECRET = 32
-CONFIG_FILE = "content/config/site.yaml"
 
 
 class SettingsError(Exception):
@@ -80,8 +79,8 @@ def find_site(folder: Path) -> Path:
     """The real path of a site folder. Raises SettingsError that says what is missing."""
     if not folder.is_dir():
         raise SettingsError(f"{folder} is no folder; name the site with --site DIR, or make one with: cmsmcp init {folder}")
-    if not (folder / CONFIG_FILE).is_file():
-        raise SettingsError(f"{folder} is no site: {CONFIG_FILE} is missing. Make a small site with: cmsmcp init my-site")
+    if not (folder / BASE).is_file():
+        raise SettingsError(f"{folder} is no site: {BASE} is missing. Make a small site with: cmsmcp init my-site")
     return folder.resolve()
 
 
@@ -100,7 +99,8 @@ def state_folder(root: Path, environment: Environment) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise SettingsError(f"the state folder {folder} cannot be made ({error.strerror}); set CMSMCP_STATE_DIR to a writable folder") from None
+        way_out = "set CMSMCP_STATE_DIR to a writable folder"
+        raise SettingsError(f"the state folder {folder} cannot be made ({error.strerror}); {way_out}") from None
     return folder
 
 
@@ -135,12 +135,17 @@ def make_secret(state: Path) -> bool:
 
 def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> Settings:
     """Our blocks of the layered configuration. Raises SettingsError with every fault, `file:line: key message`, before anything starts."""
-    node = load_node(root, env, overlays)
+    try:
+        layers = read_layers(root, env, overlays)
+    except ConfigFault as fault:
+        raise SettingsError(*map(str, fault.faults)) from None
+    node = layers.tree
+    unread = [str(fault) for fault in layers.faults if fault.key != "deploy.default_target"]  # that one is Foundry's, `check` names it
     values, faults = read(node)
     if not faults:
         faults = _faults_between_keys(node, values)
-    if faults:
-        raise SettingsError(*map(str, faults))
+    if faults or unread:
+        raise SettingsError(*unread, *map(str, faults))
     name = node.entries.get("name")
     return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]))
 

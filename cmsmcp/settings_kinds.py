@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
+from cmsmcp.site.languages import read_locales
 from cmsmcp.site.yamlnodes import Mapping, Node, Scalar, Sequence
 from cmsmcp.site.yamlvalues import is_null
 
@@ -23,18 +24,28 @@ _INT = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?\Z")
 _DURATION = re.compile(r"([1-9][0-9]{0,8})([smhd])\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}\Z")
 _HOST = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?)(:([0-9]{1,5}|\*))?\Z")
 MAX_ITEMS = 200
 
 
 class Fault(Exception):
-    """A value that cannot be taken: one line that says what is needed. `node` is the item at fault, when inside a list."""
+    """A value that cannot be taken: one line that says what is needed. `line` is that of the item at fault, when it lies deeper.
 
-    def __init__(self, message: str, node: Node | None = None) -> None:
+    `also` are further faults of the same value.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.node = node
+        self.line = line
+        self.also: tuple[Fault, ...] = ()
+
+
+def raise_all(faults: list[Fault]) -> None:
+    """Raise the first, the others with it; nothing when there is none."""
+    if faults:
+        faults[0].also = tuple(faults[1:])
+        raise faults[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +159,13 @@ def list_of(what: str, item: Callable[[str], str]) -> Kind:
             raise Fault(f"needs a list of {what}, not {'nothing' if is_null(node) else shown(node)}")
         if len(node.items) > MAX_ITEMS:
             raise Fault(f"holds {len(node.items)} items; at most {MAX_ITEMS}")
-        values = []
+        values, faults = [], []
         for entry in node.items:
             try:
                 values.append(item(_scalar(entry, f"one of the {what}").text))
             except Fault as fault:
-                raise Fault(fault.message, entry) from None
+                faults.append(Fault(fault.message, entry.line))
+        raise_all(faults)
         return tuple(dict.fromkeys(values))
 
     return Kind(f"a list of {what}", read)
@@ -219,35 +231,22 @@ def _read_text(node: Node) -> str:
 TEXT = Kind("text", _read_text)
 
 
-def _code(text: str) -> str:
-    if not _LOCALE.match(text):
-        raise Fault(f'"{text[:40]}" is no locale; write a language with an optional region, such as de or de-AT')
-    return text
-
-
 def _read_locales(node: Node) -> tuple[str, ...]:
-    if isinstance(node, Sequence):
-        return list_of("locales", _code).read(node)
-    if not isinstance(node, Mapping):
+    """What the site reads there, strictly: its diagnostics are faults here, and so are keys it does not know."""
+    if is_null(node) or isinstance(node, Scalar):
         raise Fault("needs a list such as [en, de], or a mapping such as {de-AT: {fallback: de}}")
-    names = {name.replace("_", "-").lower() for name in node.entries}
-    for name, entry in node.entries.items():
-        _code(name)
-        _check_fallback(name, entry, names)
-    return tuple(node.entries)
-
-
-def _check_fallback(name: str, entry: Node, names: set[str]) -> None:
-    if is_null(entry):
-        return
-    if not isinstance(entry, Mapping):
-        raise Fault(f"{name} needs a mapping such as {{fallback: de}}, not {shown(entry)}", entry)
-    for key, value in entry.entries.items():
-        if key != "fallback":
-            raise Fault(f'{name} has an unknown key "{key[:40]}".{near(key, ("fallback",))} Known: fallback', value)
-        target = _scalar(value, "a locale").text
-        if target.replace("_", "-").lower() not in names:
-            raise Fault(f'{name} falls back to "{target[:40]}", which is not among the locales', value)
+    locales, found = read_locales(node, "", ())
+    faults = [Fault(f"is wrong: {diagnostic.message}", diagnostic.line) for diagnostic in found]
+    for name, entry in node.entries.items() if isinstance(node, Mapping) else ():
+        if not isinstance(entry, Mapping):
+            if not is_null(entry):
+                faults.append(Fault(f"{name[:40]} needs a mapping such as {{fallback: de}}, not {shown(entry)}", entry.line))
+            continue
+        for key, value in entry.entries.items():
+            if key != "fallback":
+                faults.append(Fault(f'{name[:40]} has an unknown key "{key[:40]}".{near(key, ("fallback",))} Known: fallback', value.line))
+    raise_all(faults)
+    return locales.codes
 
 
 LOCALES = Kind("a list of locales, or a mapping of locale to {fallback: locale}", _read_locales)

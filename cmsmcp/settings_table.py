@@ -43,7 +43,8 @@ NO_DEFAULT = object()
 class Row:
     """One key. In `path`, `<name>` stands for any capability and `[]` for the items of a list.
 
-    `default` is the Python value used when the key is absent (NO_DEFAULT under `<name>` and `[]`); `shown` is how the documentation writes it.
+    `default` is the Python value used when the key is absent (NO_DEFAULT under `<name>` and `[]`); `shown` is how the documentation
+    writes it.
     """
 
     path: str
@@ -64,33 +65,54 @@ TABLE: tuple[Row, ...] = (
     Row("mcp.enabled", BOOL, False, "false", "Serve MCP at all. Without it nothing starts and nothing is exposed."),
     Row("mcp.read_only", BOOL, True, "true", "Reserved for capabilities that change the site; `false` alone grants no write."),
     Row("mcp.audit", BOOL, False, "false", "Record who asked for what, and the outcome. Refusals included."),
-    Row("mcp.max_concurrency", whole(1, 10_000), 16, "16", "Calls in flight for the whole site, across workers and hosts. More are refused, not queued."),
+    Row(
+        "mcp.max_concurrency", whole(1, 10_000), 16, "16",
+        "Calls in flight for the whole site, across workers and hosts. More are refused, not queued.",
+    ),
     Row("mcp.rate_limit.requests_per_minute", RPM, 600, "600", "Steady rate of one client."),
     Row("mcp.rate_limit.burst", BURST, 120, "120", "Requests one client may send at once beside the steady rate."),
     Row(f"mcp.rate_limit.costs.{ANY}", BURST, NO_DEFAULT, "1", "Units that one call of this capability takes. At most the burst."),
-    Row("mcp.scopes", SCOPES, None, "every read scope", "Scopes that exist on this server. `[]` means none; the `write:`, `publish:` and `manage:` scopes expose nothing yet."),
+    Row(
+        "mcp.scopes", SCOPES, None, "every read scope",
+        "Scopes that exist on this server. `[]` means none; the `write:`, `publish:` and `manage:` scopes expose nothing yet.",
+    ),
     Row(f"mcp.capabilities.{ANY}.enabled", BOOL, NO_DEFAULT, "its own", "Offer this capability."),
     Row(f"mcp.capabilities.{ANY}.timeout", seconds(0.05, 600), NO_DEFAULT, "its own (10)", "Seconds a call may take."),
-    Row(f"mcp.capabilities.{ANY}.max_result", whole(1_024, 67_108_864), NO_DEFAULT, "its own (262144)", "Bytes the encoded result may have."),
+    Row(
+        f"mcp.capabilities.{ANY}.max_result", whole(1_024, 67_108_864), NO_DEFAULT, "its own (262144)",
+        "Bytes the encoded result may have.",
+    ),
     Row("mcp.auth", choice("token", "none"), "token", "token", "`none` serves `/mcp` without tokens, and only on a loopback address."),
-    Row("mcp.public_url", URL, None, "none", "The address clients use, such as https://cms.example.org. Names the audience of tokens and joins `allowed_hosts`."),
+    Row(
+        "mcp.public_url", URL, None, "none",
+        "The address clients use, such as https://cms.example.org. Names the audience of tokens and joins `allowed_hosts`.",
+    ),
     Row("mcp.allowed_hosts", HOSTS, (), "[]", "Values of `Host` to accept besides loopback names, the address bound and `public_url`."),
     Row("mcp.allowed_origins", ORIGINS, (), "[]", "Web origins that may call `/mcp` from a browser, besides loopback ones."),
     Row("mcp.trusted_proxies", NETWORKS, (), "[]", "Proxies whose `X-Forwarded-For` is believed."),
     Row("mcp.max_streams", whole(0, 100_000), 1_000, "1000", "Open event streams per worker. Reserved: streams are not served yet."),
     Row("mcp.max_request_bytes", whole(1_024, 67_108_864), 8_388_608, "8388608", "Bytes of one request."),
-    Row(f"mcp.issuers{ITEMS}.issuer", URL, NO_DEFAULT, "required", "External token issuer. Reserved: only our own tokens are accepted yet."),
+    Row(
+        f"mcp.issuers{ITEMS}.issuer", URL, NO_DEFAULT, "required",
+        "External token issuer. Reserved: only our own tokens are accepted yet.",
+    ),
     Row(f"mcp.issuers{ITEMS}.jwks_url", URL, NO_DEFAULT, "required", "Where its keys are. Reserved."),
     Row(f"mcp.issuers{ITEMS}.audience", TEXT, NO_DEFAULT, "required", "The audience its tokens must name. Reserved."),
     Row("api.enabled", BOOL, True, "true", "Serve `/api`. Reserved: it is not served yet."),
     Row("api.rate_limit.requests_per_minute", RPM, 600, "600", "As `mcp.rate_limit`, for `/api`. Reserved."),
     Row("api.rate_limit.burst", BURST, 120, "120", "As `mcp.rate_limit`, for `/api`. Reserved."),
     Row("api.cors", ORIGINS, (), "[]", "Web origins that may read `/api`. Reserved."),
-    Row("governance.on_redis_failure", choice("closed", "local"), "closed", "closed", "What happens to reads while Redis is away. `local` is reserved and acts as `closed`."),
+    Row(
+        "governance.on_redis_failure", choice("closed", "local"), "closed", "closed",
+        "What happens to reads while Redis is away. `local` is reserved and acts as `closed`.",
+    ),
     Row("governance.audit_retention", DURATION, 86_400, "24h", "How long records stay in the audit stream after archiving. Reserved."),
     Row("governance.audit_arguments", BOOL, False, "false", "Write redacted arguments into the audit, not only their digest."),
     Row("ops.enabled", BOOL, True, "true", "Serve `/ops`. Reserved: it is not served yet."),
-    Row("locales", LOCALES, None, "languages found", "Languages of the site, first the default unless `default_lang` names one; a locale may name its `fallback`."),
+    Row(
+        "locales", LOCALES, None, "languages found",
+        "Languages of the site; the first is default unless `default_lang` names one. A locale may name its `fallback` (`none` ends it).",
+    ),
 )
 
 
@@ -158,8 +180,7 @@ def _walk(node: Node, branch: Any, place: _Place, faults: list[Found]) -> Any:
         try:
             return branch.kind.read(node)
         except Fault as fault:
-            at = fault.node
-            faults.append(Found(node.file, place.line if at is None else at.line, place.key, fault.message))
+            faults += [Found(node.file, each.line or place.line, place.key, each.message) for each in (fault, *fault.also)]
             return None
     if ITEMS in branch:
         return _walk_items(node, branch[ITEMS], place, faults)
@@ -172,8 +193,8 @@ def _walk(node: Node, branch: Any, place: _Place, faults: list[Found]) -> Any:
     for name, below in node.entries.items():
         line = node.key_lines.get(name, below.line)
         if name not in known:
-            what = "capability" if ANY in branch else "key"
-            faults.append(Found(below.file, line, place.key, f'has an unknown {what} "{name[:60]}".{near(name, known)} Known: {", ".join(sorted(known))}'))
+            unknown = f'has an unknown {"capability" if ANY in branch else "key"} "{name[:60]}".{near(name, known)}'
+            faults.append(Found(below.file, line, place.key, f"{unknown} Known: {', '.join(sorted(known))}"))
             continue
         values[name] = _walk(below, branch.get(name, branch.get(ANY)), _Place(f"{place.key}.{name}", line), faults)
     return values

@@ -1,0 +1,19 @@
+"""Which media types a client takes (RFC 9110 §12.5.1). Pure."""
+
+from __future__ import annotations
+
+
+def accepts(header: str, wanted: str) -> bool:
+    """Whether an `Accept` header admits the type `wanted` ("application/json"): its most specific range decides, `q=0` excludes."""
+    ranks = {wanted: 3, wanted.split("/", maxsplit=1)[0] + "/*": 2, "*/*": 1}
+    best, admitted = 0, False
+    for entry in header.lower().split(","):
+        name, *parameters = (part.strip() for part in entry.split(";"))
+        rank = ranks.get(name, 0)
+        if not rank or rank < best:
+            continue
+        quality = next((parameter[2:].strip() for parameter in parameters if parameter.startswith("q=")), "1")
+        usable = quality.strip("0") not in ("", ".")
+        admitted = usable or (admitted and rank == best)
+        best = rank
+    return admitted
