@@ -1,0 +1,64 @@
+"""The one spelling of a URL path on this site, so that menus, redirects, links and documents can be compared as text.
+
+Segments are NFC and percent-encoded (domain §7 "slug"); a path starts with `/` and ends with `/` unless its last segment
+has a `.` (domain §1).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import quote, unquote_to_bytes
+
+_SAFE = "!$&'()*+,;=:@~"
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+def encode_segment(text: str) -> str:
+    """A slug or term as one URL segment."""
+    return quote(unicodedata.normalize("NFC", text), safe=_SAFE)
+
+
+def is_absolute(url: str) -> bool:
+    """Whether a URL names another place by itself: it has a scheme, or starts with `//`."""
+    return url.startswith("//") or bool(_SCHEME.match(url))
+
+
+def normal_path(path: str) -> str:
+    """`about us` → `/about%20us/`; `caf%c3%a9/` → `/caf%C3%A9/`; `rss.xml` → `/rss.xml`. Dot segments are resolved, never above `/`."""
+    parts: list[str] = []
+    for segment in path.replace("\\", "/").split("/"):
+        if segment == "..":
+            del parts[-1:]
+        elif segment not in ("", "."):
+            parts.append(_recode(segment))
+    if not parts:
+        return "/"
+    joined = "/" + "/".join(parts)
+    return joined if "." in parts[-1] else joined + "/"
+
+
+def normal_url(url: str) -> str:
+    """`url` with its path in the site's spelling, query and fragment kept; absolute URLs stay as they are."""
+    url = url.strip()
+    if is_absolute(url):
+        return url
+    path, query, fragment = split_url(url)
+    return normal_path(path) + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
+
+
+def split_url(url: str) -> tuple[str, str, str]:
+    """Path, query and fragment, without their marks."""
+    rest, _, fragment = url.partition("#")
+    path, _, query = rest.partition("?")
+    return path, query, fragment
+
+
+def _recode(segment: str) -> str:
+    if segment.isascii() and segment.isalnum():
+        return segment
+    raw = unquote_to_bytes(segment)
+    try:
+        return encode_segment(raw.decode())
+    except UnicodeDecodeError:
+        return quote(raw, safe=_SAFE)
