@@ -1,0 +1,112 @@
+"""The way in and out of governance: one decision before the work, one release after it (design §7).
+
+Everything that costs something enters here. Must not know what the work is.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cmsmcp.core.exchange import Exchange, Ports
+from cmsmcp.core.ports import Ask, Caller
+from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, LimitRefused, TokenRevoked, Unavailable
+
+if TYPE_CHECKING:
+    from cmsmcp.governance.audit import Event, Result
+
+LEASE_MARGIN_MS = 5_000
+"""A permit outlives the deadline by this much before it counts as lost with its process."""
+
+_log = logging.getLogger(__name__)
+
+
+def new_event_id() -> str:
+    return os.urandom(16).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Toll:
+    """What a request takes: rate units, whether a permit, for how many seconds, and whether intent and outcome are recorded."""
+
+    cost: int = 1
+    permit: bool = True
+    seconds: float = 10.0
+    audited: bool = False
+
+
+class Permit:
+    """An admitted request. `settle` says how it ended; `release` must run once, when its work has stopped."""
+
+    __slots__ = ("_ports", "_caller", "_event_id", "_event", "_began", "_result")
+
+    def __init__(self, ports: Ports, caller: Caller, event_id: str, event: Event | None) -> None:
+        self._ports = ports
+        self._caller = caller
+        self._event_id = event_id
+        self._event = event
+        self._began = time.monotonic()
+        self._result: Result | None = None
+
+    def settle(self, *, reason: str = "", code: int | None = None, result_bytes: int | None = None) -> None:
+        if self._event is not None:
+            from cmsmcp.governance.audit import Result
+
+            self._result = Result(reason, code, (time.monotonic() - self._began) * 1000, result_bytes)
+
+    def release(self) -> None:
+        outcome = None
+        if self._event is not None and self._result is not None:
+            outcome = self._ports.records().outcome(self._caller, self._event, self._result)
+        try:
+            self._ports.admission().release(self._event_id, outcome)
+        except Unavailable:
+            # The lease frees the permit, and the intent without an outcome shows in the audit as unknown.
+            _log.warning("release of %s could not be delivered", self._event_id)
+
+
+def enter(exchange: Exchange, toll: Toll, event: Event | None = None) -> Permit:
+    """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` describes it for the audit."""
+    caller, ports = exchange.caller, exchange.ports
+    event_id = event.event_id if event is not None else new_event_id()
+    recorded = event if event is not None and ports.policy.audit else None
+    verdict = ports.admission().admit(
+        Ask(
+            event_id=event_id,
+            client=caller.client,
+            cost=toll.cost,
+            permit=toll.permit,
+            lease_ms=int(toll.seconds * 1000) + LEASE_MARGIN_MS,
+            token_id=caller.token_id,
+            intent=ports.records().intent(caller, recorded) if recorded is not None and toll.audited else None,
+            refusal=ports.records().refusal(caller, recorded) if recorded is not None else None,
+        )
+    )
+    if verdict.reason is not None:
+        raise _refused(verdict.reason, verdict.retry_after_ms)
+    return Permit(ports, caller, event_id, recorded if toll.audited else None)
+
+
+def charge(exchange: Exchange, cost: int = 1) -> None:
+    """Take the price of a request that is refused or answered without work, so that a flood of them is not free."""
+    enter(exchange, Toll(cost=cost, permit=False)).release()
+
+
+def refuse(exchange: Exchange, event: Event, *, reason: str, code: int) -> None:
+    """Write down a refusal that was decided here, not by the admission."""
+    if exchange.ports.policy.audit:
+        exchange.ports.admission().record(exchange.ports.records().refusal(exchange.caller, event, reason=reason, code=code))
+
+
+def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:
+    from cmsmcp.governance.limits import retry_seconds
+
+    seconds = retry_seconds(retry_after_ms)
+    if reason == "concurrency":
+        return LimitRefused(f"Too many calls are running at once. Try again in {seconds} s.", code=CONCURRENCY_LIMITED, retry_after=seconds)
+    if reason == "revoked":
+        return TokenRevoked()
+    return LimitRefused(f"The rate limit is used up. Try again in {seconds} s.", code=RATE_LIMITED, retry_after=seconds)

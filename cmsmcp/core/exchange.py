@@ -1,0 +1,39 @@
+"""One request being served, and the ports it is served with. Values only; nothing here decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cmsmcp.core.ports import Admission, Caller, Site
+from cmsmcp.core.session import Connection, Flight
+from cmsmcp.governance.policy import Policy
+from cmsmcp.protocol.eras import Era
+from cmsmcp.protocol.jsonrpc import Request
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
+    from cmsmcp.governance.audit import AuditRecords
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`."""
+
+    policy: Policy
+    registry: Callable[[], Registry]
+    site: Callable[[], Site]
+    admission: Callable[[], Admission]
+    records: Callable[[], AuditRecords]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    request: Request
+    era: Era
+    caller: Caller
+    connection: Connection
+    flight: Flight
+    ports: Ports

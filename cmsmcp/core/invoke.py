@@ -1,0 +1,210 @@
+"""One governed call, top to bottom: find, scope, admit, load, run under a deadline, dump, redact, encode, size, release.
+
+The order of checks lives here and nowhere else. Must not know how a capability works or which door was used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from cmsmcp.core import arguments
+from cmsmcp.core.capability import Call, Capability, Text
+from cmsmcp.core.deadline import Cancelled, Deadline
+from cmsmcp.core.entry import Toll, charge, enter, new_event_id, refuse
+from cmsmcp.core.exchange import Exchange
+from cmsmcp.core.schemas import schema_instance
+from cmsmcp.core.work import Work
+from cmsmcp.governance.audit import Event
+from cmsmcp.governance.policy import Policy
+from cmsmcp.governance.redaction import redact
+from cmsmcp.governance.scopes import missing, visibility
+from cmsmcp.protocol import errors, messages
+
+MAX_URI = 8_192
+READ_TTL_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What a call produced, ready to be placed in a result. `size` is in bytes of JSON."""
+
+    text: str
+    mime_type: str
+    size: int
+
+
+Produce = Callable[[Call], Encoded]
+
+
+def call_tool(exchange: Exchange) -> messages.Result:
+    """tools/call. What the model can mend comes back as an `isError` result (T-11), everything else as an error."""
+    name, given = _tool_params(exchange.request.params)
+    capability = exchange.ports.registry().tools.get(name)
+    if capability is None or not is_enabled(exchange.ports.policy, name, capability):
+        charge(exchange)
+        raise errors.NotFound("tool", name[:80], known=exchange.ports.registry().tools, hint="tools/list names them all.")
+    limits = limits_of(exchange.ports.policy, name, capability)
+    event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
+    try:
+        encoded = govern(exchange, event, limits, lambda call: _tool_result(limits, arguments.load(capability, given), call))
+    except (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut) as error:
+        return messages.complete(exchange.era, exchange.ports.version, messages.call_error(error.message))
+    return messages.complete(exchange.era, exchange.ports.version, messages.call_result(exchange.era, encoded.text))
+
+
+def read_resource(exchange: Exchange) -> messages.Result:
+    """resources/read. A missing resource is an error, never empty contents (R-02, R-03)."""
+    uri = exchange.request.params.get("uri")
+    if not isinstance(uri, str) or not 0 < len(uri) <= MAX_URI:
+        charge(exchange)
+        message = f"A resource URI is required: uri, a string of at most {MAX_URI} characters."
+        raise errors.ProtocolError(message, code=errors.INVALID_PARAMS)
+    found = exchange.ports.registry().find_resource(uri)
+    if found is None or not is_enabled(exchange.ports.policy, found[0].name, found[0]):
+        charge(exchange)
+        raise _not_found(exchange, uri, "Resource not found. resources/list and resources/templates/list name what exists.")
+    capability, variables = found
+    limits = limits_of(exchange.ports.policy, capability.name, capability)
+    event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"uri": uri})
+    try:
+        encoded = govern(exchange, event, limits, lambda call: _resource_result(limits, variables, call))
+    except errors.ContentTypeNotFound as error:
+        code = errors.INVALID_PARAMS if exchange.era.modern else errors.CONTENT_TYPE_NOT_FOUND_LEGACY
+        raise errors.ProtocolError(error.message, code=code, data={**error.data, "uri": uri}) from None
+    except errors.NotFound as error:
+        raise _not_found(exchange, uri, error.message) from None
+    result = messages.contents(uri, encoded.mime_type, encoded.text)
+    return messages.complete(exchange.era, exchange.ports.version, result, ttl_ms=READ_TTL_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A capability as the operator configured it."""
+
+    capability: Capability
+    cost: int
+
+    @property
+    def toll(self) -> Toll:
+        return Toll(cost=self.cost, seconds=self.capability.timeout, audited=True)
+
+
+def is_enabled(policy: Policy, name: str, capability: Capability) -> bool:
+    override = policy.overrides.get(name)
+    return capability.enabled if override is None or override.enabled is None else override.enabled
+
+
+def limits_of(policy: Policy, name: str, capability: Capability) -> Limits:
+    override = policy.overrides.get(name)
+    if override is not None:
+        timeout, most = override.timeout or capability.timeout, override.max_result or capability.max_result
+        capability = replace(capability, timeout=timeout, max_result=most)
+    return Limits(capability, policy.rate.cost(name))
+
+
+def govern(exchange: Exchange, event: Event, limits: Limits, produce: Produce) -> Encoded:
+    """Scope, then admission, then `produce` under the deadline; the permit goes back when the work has really stopped."""
+    reason = missing(exchange.ports.policy, exchange.caller, limits.capability.scope)
+    if reason is not None:
+        refuse(exchange, event, reason="scope", code=errors.SCOPE_REFUSED)
+        raise errors.ScopeRefused(reason, scopes=(limits.capability.scope,))
+    permit = enter(exchange, limits.toll, event)
+    deadline = Deadline(limits.capability.timeout)
+    work = Work(lambda: produce(new_call(exchange, deadline)), permit.release)
+    try:
+        encoded = work.run(deadline, exchange.flight)
+        permit.settle(result_bytes=encoded.size)
+        return encoded
+    except Cancelled:
+        permit.settle(reason="cancelled")
+        raise
+    except errors.CallError as error:
+        permit.settle(reason=_REASONS.get(type(error), "error"), code=error.code)
+        raise
+    except Exception:
+        permit.settle(reason="error", code=errors.INTERNAL_ERROR)
+        raise
+    finally:
+        work.leave()
+
+
+def new_call(exchange: Exchange, deadline: Deadline) -> Call:
+    """What a capability gets; the site is opened here, by the first call that needs it."""
+    return Call(
+        site=exchange.ports.site(),
+        caller=exchange.caller,
+        deadline=deadline,
+        visibility=lambda status: visibility(exchange.ports.policy, exchange.caller, status),
+    )
+
+
+_REASONS: Mapping[type[BaseException], str] = {
+    errors.InvalidArguments: "arguments",
+    errors.NotFound: "not found",
+    errors.ContentTypeNotFound: "not found",
+    errors.ScopeRefused: "scope",
+    errors.ResultTooLarge: "size",
+    errors.TimedOut: "timeout",
+}
+
+
+def _tool_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    name, given = params.get("name"), params.get("arguments")
+    if not isinstance(name, str):
+        raise errors.ProtocolError("tools/call needs name, a string.", code=errors.INVALID_PARAMS)
+    if given is not None and not isinstance(given, Mapping):
+        raise errors.ProtocolError("tools/call takes arguments as an object.", code=errors.INVALID_PARAMS)
+    return name, given or {}
+
+
+def _tool_result(limits: Limits, loaded: Mapping[str, Any], call: Call) -> Encoded:
+    value = limits.capability.run(loaded, call)
+    return _sized(limits.capability, encode(_clean(limits.capability, value, call.deadline)))
+
+
+def _resource_result(limits: Limits, variables: Mapping[str, str], call: Call) -> Encoded:
+    capability = limits.capability
+    value = capability.run(variables, call)
+    if isinstance(value, Text | str):
+        text, mime_type = (value.text, value.mime_type) if isinstance(value, Text) else (value, capability.mime_type)
+        call.deadline.check()
+        clean = redact(text)
+        return _within(capability, Encoded(clean, mime_type, len(encode(clean))))
+    return _sized(capability, encode(_clean(capability, value, call.deadline), indent=capability.indent))
+
+
+def _clean(capability: Capability, value: Any, deadline: Deadline) -> Any:
+    """Only declared keys leave (the output schema), and no secret (the leaf scan)."""
+    dumped = schema_instance(capability.output).dump(value) if capability.output is not None else value
+    deadline.check()
+    return redact(dumped)
+
+
+def _sized(capability: Capability, encoded: bytes) -> Encoded:
+    return _within(capability, Encoded(encoded.decode("utf-8"), capability.mime_type, len(encoded)))
+
+
+def _within(capability: Capability, encoded: Encoded) -> Encoded:
+    if encoded.size > capability.max_result:
+        raise errors.ResultTooLarge(encoded.size, capability.max_result, capability.hint)
+    return encoded
+
+
+def encode(value: Any, *, indent: bool = False) -> bytes:
+    """Compact JSON, or indented by two spaces. What orjson cannot write (integers beyond 64 bits, lone surrogates) still leaves as JSON."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0)
+    except TypeError:
+        separators = None if indent else (",", ":")
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if indent else None, separators=separators)
+        return text.encode("utf-8", "replace")
+
+
+def _not_found(exchange: Exchange, uri: str, message: str) -> errors.ProtocolError:
+    code = errors.INVALID_PARAMS if exchange.era.modern else errors.RESOURCE_NOT_FOUND_LEGACY
+    return errors.ProtocolError(message, code=code, data={"uri": uri})

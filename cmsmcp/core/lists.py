@@ -1,0 +1,146 @@
+"""The protocol's own lists: tools, resources, templates. Cut to what the caller may use, in a stable order, 100 to a page.
+
+A listing varies by credential alone, never by connection or earlier calls (T-02, AU-10).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cmsmcp.core.capability import Call, Capability
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.entry import Toll, enter
+from cmsmcp.core.exchange import Exchange
+from cmsmcp.core.invoke import is_enabled, new_call
+from cmsmcp.core.schemas import input_schema, output_schema
+from cmsmcp.core.work import Work
+from cmsmcp.governance.redaction import redact
+from cmsmcp.governance.scopes import allowed
+from cmsmcp.protocol import errors, messages
+
+PAGE_SIZE = 100
+MAX_CURSOR = 12_000
+LIST_SECONDS = 10.0
+DECLARED_TTL_MS = 300_000
+LISTED_TTL_MS = 1_000
+
+Entry = Mapping[str, Any]
+
+
+def list_tools(exchange: Exchange) -> messages.Result:
+    def build(_deadline: Deadline) -> list[Entry]:
+        return [
+            messages.tool(
+                exchange.era,
+                name=name,
+                title=tool.title,
+                description=tool.description,
+                version=tool.version,
+                input_schema=input_schema(tool),
+                output_schema=output_schema(tool),
+            )
+            for name, tool in exchange.ports.registry().tools.items()
+            if _usable(exchange, name, tool)
+        ]
+
+    return _listed(exchange, "tools", build, key="name", ttl_ms=DECLARED_TTL_MS)
+
+
+def list_templates(exchange: Exchange) -> messages.Result:
+    """Every registered template; one without variables names a concrete resource and is in resources/list too (domain F29)."""
+
+    def build(_deadline: Deadline) -> list[Entry]:
+        return [
+            messages.template(
+                uri_template=template.template,
+                name=resource.name,
+                title=resource.title,
+                description=resource.description,
+                mime_type=resource.mime_type,
+                version=resource.version,
+            )
+            for template, resource in exchange.ports.registry().resources.items()
+            if _usable(exchange, resource.name, resource)
+        ]
+
+    return _listed(exchange, "resourceTemplates", build, key="uriTemplate", ttl_ms=DECLARED_TTL_MS)
+
+
+def list_resources(exchange: Exchange) -> messages.Result:
+    """Concrete resources: those without variables, then what each template's `listing` yields."""
+
+    def build(deadline: Deadline) -> list[Entry]:
+        entries: list[Entry] = []
+        for template, resource in exchange.ports.registry().resources.items():
+            if not _usable(exchange, resource.name, resource):
+                continue
+            if resource.listing is not None:
+                entries += _yielded(resource, new_call(exchange, deadline))
+            elif not template.variables:
+                own = {"uri": template.template, "name": resource.name, "title": resource.title, "description": resource.description}
+                entries.append(messages.resource(own, resource.mime_type))
+        return entries
+
+    return _listed(exchange, "resources", build, key="uri", ttl_ms=LISTED_TTL_MS)
+
+
+def _listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entry]], *, key: str, ttl_ms: int) -> messages.Result:
+    permit = enter(exchange, Toll(seconds=LIST_SECONDS))
+    deadline = Deadline(LIST_SECONDS)
+    work = Work(lambda: build(deadline), permit.release)
+    try:
+        entries = work.run(deadline, exchange.flight)
+    finally:
+        work.leave()
+    page, next_cursor = cut(entries, exchange.request.params.get("cursor"), key)
+    return messages.complete(exchange.era, exchange.ports.version, messages.page(name, page, next_cursor), ttl_ms=ttl_ms)
+
+
+def _usable(exchange: Exchange, name: str, capability: Capability) -> bool:
+    return is_enabled(exchange.ports.policy, name, capability) and allowed(exchange.ports.policy, exchange.caller, capability.scope)
+
+
+def _yielded(resource: Capability, call: Call) -> list[Entry]:
+    entries: list[Entry] = []
+    for entry in resource.listing(call) if resource.listing is not None else ():
+        call.deadline.check()
+        entries.append(messages.resource(redact(entry), resource.mime_type))
+    return entries
+
+
+def cut(entries: Sequence[Entry], cursor: Any, key: str) -> tuple[Sequence[Entry], str | None]:
+    """One page, and the cursor of the next or None. A cursor keeps its place when entries before it come or go (G-01)."""
+    start = 0 if cursor is None else _start(entries, cursor, key)
+    page = entries[start : start + PAGE_SIZE]
+    more = start + PAGE_SIZE < len(entries)
+    return page, _cursor(start + PAGE_SIZE, page[-1][key]) if more else None
+
+
+def _start(entries: Sequence[Entry], cursor: Any, key: str) -> int:
+    offset, last = _place(cursor)
+    if 0 < offset <= len(entries) and entries[offset - 1][key] == last:
+        return offset
+    moved = next((index for index, entry in enumerate(entries) if entry[key] == last), None)
+    return min(offset, len(entries)) if moved is None else moved + 1
+
+
+def _cursor(offset: int, last: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([offset, last]).encode()).decode().rstrip("=")
+
+
+def _place(cursor: Any) -> tuple[int, str]:
+    refusal = errors.ProtocolError("cursor is not one this list returned; start again without it.", code=errors.INVALID_PARAMS)
+    if not isinstance(cursor, str) or len(cursor) > MAX_CURSOR:
+        raise refusal
+    try:
+        value = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise refusal from None
+    match value:
+        case [int(offset), str(last)] if offset > 0 and not isinstance(offset, bool):
+            return offset, last
+    raise refusal

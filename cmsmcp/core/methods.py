@@ -1,0 +1,104 @@
+"""The methods we serve, in which era, and whether they are answered at once. A method that is not here is -32601.
+
+Prompts, completion, logging, subscriptions and tasks get a row each when they are served and declared (checklist §1.1).
+The work lives elsewhere and is imported when first needed: the handshake must not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cmsmcp.core.entry import Toll, charge, enter
+from cmsmcp.core.exchange import Exchange
+from cmsmcp.protocol import messages
+from cmsmcp.protocol.eras import SUPPORTED, Era, negotiate
+from cmsmcp.protocol.errors import METHOD_NOT_FOUND, ProtocolError
+
+DISCOVER_TTL_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`at_once`: quick, and a door must answer it before it reads on (the handshake binds what follows)."""
+
+    run: Callable[[Exchange], messages.Result]
+    modern: bool = True
+    legacy: bool = True
+    at_once: bool = False
+
+
+def find_method(name: str, era: Era) -> Method:
+    """The row of a method in an era. ProtocolError (-32601) when that era has none."""
+    method = METHODS.get(name)
+    if method is None or not (method.modern if era.modern else method.legacy):
+        data: dict[str, Any] = {"method": name[:100]}
+        if name == "initialize":
+            data["supported"] = list(SUPPORTED)
+        raise ProtocolError(f"Method not found: {name[:100]}", code=METHOD_NOT_FOUND, data=data)
+    return method
+
+
+def _initialize(exchange: Exchange) -> messages.Result:
+    revision = negotiate(exchange.request.params)
+    enter(exchange, Toll()).release()
+    exchange.connection.revision = revision
+    era = Era(revision)
+    return messages.complete(era, exchange.ports.version, messages.initialize(revision, exchange.ports.version))
+
+
+def _discover(exchange: Exchange) -> messages.Result:
+    enter(exchange, Toll()).release()
+    return messages.complete(exchange.era, exchange.ports.version, messages.discover(), ttl_ms=DISCOVER_TTL_MS)
+
+
+def _ping(exchange: Exchange) -> messages.Result:
+    """Exactly `{}` in every legacy revision (checklist §1.1)."""
+    charge(exchange)
+    return {}
+
+
+def _list_tools(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.lists import list_tools
+
+    return list_tools(exchange)
+
+
+def _list_resources(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.lists import list_resources
+
+    return list_resources(exchange)
+
+
+def _list_templates(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.lists import list_templates
+
+    return list_templates(exchange)
+
+
+def _call_tool(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.invoke import call_tool
+
+    return call_tool(exchange)
+
+
+def _read_resource(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.invoke import read_resource
+
+    return read_resource(exchange)
+
+
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {
+        "initialize": Method(_initialize, modern=False, at_once=True),
+        "ping": Method(_ping, modern=False, at_once=True),
+        "server/discover": Method(_discover, legacy=False, at_once=True),
+        "tools/list": Method(_list_tools),
+        "tools/call": Method(_call_tool),
+        "resources/list": Method(_list_resources),
+        "resources/templates/list": Method(_list_templates),
+        "resources/read": Method(_read_resource),
+    }
+)

@@ -1,0 +1,47 @@
+"""JSON Schema (2020-12) of what capabilities declare, from marshmallow through apispec; each made once.
+
+Published schemas are flat and plain (design §5): clients drop a whole server over one odd schema. Nested schemas are inlined, so
+there is no `$ref`; the root is an object with `properties`, and `additionalProperties: false` on what goes in.
+Imports the schema libraries, so nothing before the first reply may import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from marshmallow import Schema
+
+from cmsmcp.core.capability import Capability
+
+_NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def input_schema(capability: Capability) -> Mapping[str, Any]:
+    """What the capability accepts; an object without properties when it declares none."""
+    if capability.input_schema is not None:
+        return capability.input_schema
+    return _NOTHING if capability.input is None else _derived(capability.input)
+
+
+def output_schema(capability: Capability) -> Mapping[str, Any] | None:
+    if capability.output_schema is not None:
+        return capability.output_schema
+    return None if capability.output is None else _derived(capability.output)
+
+
+@cache
+def schema_instance(schema: type[Schema]) -> Schema:
+    """One shared instance: loading and dumping keep nothing on it."""
+    return schema()
+
+
+@cache
+def _derived(schema: type[Schema]) -> Mapping[str, Any]:
+    plugin = MarshmallowPlugin(schema_name_resolver=lambda _schema: "")
+    APISpec(title="cmsmcp", version="1", openapi_version="3.1.0", plugins=[plugin])
+    derived = plugin.converter.schema2jsonschema(schema_instance(schema)) if plugin.converter else {}
+    return {"type": "object", "properties": {}, **derived}

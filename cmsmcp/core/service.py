@@ -1,0 +1,206 @@
+"""The middle: bytes and a caller in, bytes out. Every failure becomes a reply here, and only here.
+
+Keeps nothing about a request on itself, so one Service serves every thread, connection and door. Knows no wire.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from cmsmcp.core.deadline import Cancelled
+from cmsmcp.core.entry import charge
+from cmsmcp.core.exchange import Exchange, Ports
+from cmsmcp.core.methods import Method, find_method
+from cmsmcp.core.ports import Admission, Caller, Site
+from cmsmcp.core.session import Connection, Flight
+from cmsmcp.governance.policy import Policy
+from cmsmcp.protocol import errors, jsonrpc
+from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify
+from cmsmcp.protocol.headers import VERSION_HEADER
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
+    from cmsmcp.governance.audit import AuditRecords
+
+_log = logging.getLogger(__name__)
+
+_STATUS = {
+    errors.TOKEN_REVOKED: 401,
+    errors.SCOPE_REFUSED: 403,
+    errors.RATE_LIMITED: 429,
+    errors.CONCURRENCY_LIMITED: 429,
+    errors.GOVERNANCE_UNAVAILABLE: 503,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a door sends. `body` None: nothing (a notification was taken, or the request was withdrawn).
+
+    `code` is that of the error in `body`, if any; `retry_after` in seconds. `status` is a hint for doors that speak HTTP: it
+    tells refusals of the protocol (400, 404) from errors of a well-formed request (200), which one code cannot
+    (checklist §1.5). `scopes` are those a 403 must name.
+    """
+
+    body: bytes | None = None
+    code: int | None = None
+    retry_after: int | None = None
+    status: int = 200
+    scopes: tuple[str, ...] = ()
+
+
+ACCEPTED = Outcome(status=202)
+Pending = Callable[[], Outcome]
+
+
+class Service:
+    """`registry`, `site` and `admission` are called when first needed, and must give the same object every time."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        registry: Callable[[], Registry],
+        site: Callable[[], Site],
+        admission: Callable[[], Admission],
+        version: str,
+        *,
+        site_name: str = "",
+    ) -> None:
+        self._ports = Ports(policy, registry, site, admission, cache(partial(_records, site_name, policy.audit_arguments)), version)
+
+    def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:
+        """Answer one message. `headers` have lower-case names; None where there are none (stdio). Never raises."""
+        outcome = self.begin(raw, caller, connection, headers)
+        return outcome if isinstance(outcome, Outcome) else outcome()
+
+    def begin(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome | Pending:
+        """Read one message: its outcome if that is quick, else the work that gives it, to be called once in any thread.
+
+        In between the request is in flight: it can be cancelled, and its id is taken. Messages of one connection must come here
+        in their order.
+        """
+        message = jsonrpc.parse(raw)
+        if isinstance(message, jsonrpc.Batch):
+            if not batches_allowed(headers, connection.revision):
+                return _invalid("one message at a time; this revision has no batches.")
+            return partial(self._answer_batch, message, caller, connection, headers)
+        return self._begin(message, caller, connection, headers)
+
+    def _begin(
+        self,
+        message: jsonrpc.Request | jsonrpc.Notification | jsonrpc.Response | jsonrpc.Rejection,
+        caller: Caller,
+        connection: Connection,
+        headers: Mapping[str, str] | None,
+    ) -> Outcome | Pending:
+        if isinstance(message, jsonrpc.Rejection):
+            return _rejected(message)
+        if isinstance(message, jsonrpc.Notification):
+            if message.method == "notifications/cancelled":
+                connection.cancel(message.params.get("requestId"))
+            return ACCEPTED
+        if isinstance(message, jsonrpc.Response):
+            return _unasked(headers, connection.revision)
+        flight = connection.begin(message.id)
+        if flight is None:
+            return _invalid("a request with this id is still running.", message.id)
+        era = classify(message, headers, connection.revision)
+        exchange = Exchange(message, era if isinstance(era, Era) else Era(MODERN), caller, connection, flight, self._ports)
+        try:
+            method = _admissible(exchange, era)
+        except errors.CallError as error:
+            connection.end(message.id)
+            return _failed(exchange, error, refused=True)
+        if method.at_once:
+            return self._answer(exchange, method)
+        return partial(self._answer, exchange, method)
+
+    def _answer(self, exchange: Exchange, method: Method) -> Outcome:
+        try:
+            body = jsonrpc.result_reply(exchange.request.id, method.run(exchange))
+            outcome = Outcome(body)
+        except Cancelled:
+            outcome = Outcome()
+        except errors.CallError as error:
+            outcome = _failed(exchange, error)
+        except Exception:
+            outcome = _broken(exchange)
+        finally:
+            exchange.connection.end(exchange.request.id)
+        return Outcome() if exchange.flight.cancelled else outcome
+
+    def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
+        """2025-03-26 only. Members run one after the other; a handshake has no place in a batch (checklist A-06)."""
+        replies = []
+        for member in batch.members:
+            outcome: Outcome | Pending
+            if isinstance(member, jsonrpc.Request) and member.method == "initialize":
+                outcome = _invalid("initialize cannot be part of a batch.", member.id)
+            else:
+                outcome = self._begin(member, caller, connection, headers)
+            if not isinstance(outcome, Outcome):
+                outcome = outcome()
+            if outcome.body is not None:
+                replies.append(outcome.body)
+        return Outcome(jsonrpc.batch_reply(replies)) if replies else ACCEPTED
+
+
+def _admissible(exchange: Exchange, era: Era | Refusal) -> Method:
+    """The method to run, or the first refusal of the ladder; a refusal costs its unit like an answer."""
+    try:
+        if isinstance(era, Refusal):
+            raise errors.ProtocolError(era.message, code=era.code, data=era.data)
+        return find_method(exchange.request.method, era)
+    except errors.ProtocolError:
+        charge(exchange)
+        raise
+
+
+def _rejected(rejection: jsonrpc.Rejection) -> Outcome:
+    return Outcome(jsonrpc.error_reply(rejection.id, rejection.code, rejection.message), rejection.code, status=400)
+
+
+def _invalid(reason: str, id: jsonrpc.Id | None = None) -> Outcome:
+    return _rejected(jsonrpc.Rejection(errors.INVALID_REQUEST, f"Invalid request: {reason}", id))
+
+
+def _unasked(headers: Mapping[str, str] | None, bound: str | None) -> Outcome:
+    """A response to a request we never sent: ignored where clients may send responses, refused in 2026-07-28 over HTTP."""
+    if headers is not None and headers.get(VERSION_HEADER, "").strip() == MODERN and bound != MODERN:
+        return _invalid("this revision has no client responses.")
+    return ACCEPTED
+
+
+def _failed(exchange: Exchange, error: errors.CallError, *, refused: bool = False) -> Outcome:
+    """`refused`: the ladder refused it, before any method ran (over HTTP 400, or 404 for an unknown method of the modern era)."""
+    status = _STATUS.get(error.code, 400 if refused else 200)
+    if refused and error.code == errors.METHOD_NOT_FOUND:
+        status = 404 if exchange.era.modern else 200
+    return Outcome(
+        jsonrpc.error_reply(exchange.request.id, error.code, error.message, error.data),
+        error.code,
+        retry_after=getattr(error, "retry_after", None),
+        status=status,
+        scopes=getattr(error, "scopes", ()),
+    )
+
+
+def _broken(exchange: Exchange) -> Outcome:
+    reference = os.urandom(6).hex()
+    _log.exception("internal error %s in %s", reference, exchange.request.method)
+    message = f"Internal error (reference {reference})"
+    return Outcome(jsonrpc.error_reply(exchange.request.id, errors.INTERNAL_ERROR, message), errors.INTERNAL_ERROR)
+
+
+def _records(site_name: str, arguments: bool) -> AuditRecords:
+    from cmsmcp.governance.audit import AuditRecords
+
+    return AuditRecords(site_name, arguments=arguments)
+
+
+__all__ = ["Connection", "Flight", "Outcome", "Pending", "Service"]

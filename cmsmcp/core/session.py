@@ -1,0 +1,77 @@
+"""What one stdio process or one HTTP exchange remembers: the negotiated revision and the requests in flight. Thread-safe.
+
+Must not know what a request does, nor outlive its connection: what several workers share is in `state/`.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.protocol.jsonrpc import Id
+
+
+class Flight:
+    """One request under way. `settled` wakes whoever waits for its work: it ended, or the client withdrew it."""
+
+    __slots__ = ("settled", "_lock", "_deadline", "_cancelled")
+
+    def __init__(self) -> None:
+        self.settled = threading.Event()
+        self._lock = threading.Lock()
+        self._deadline: Deadline | None = None
+        self._cancelled = False
+
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled
+
+    def bind(self, deadline: Deadline) -> None:
+        """From now on a cancel reaches `deadline`; also one that came before the work began."""
+        with self._lock:
+            self._deadline = deadline
+            if self._cancelled:
+                deadline.cancel()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            if self._deadline is not None:
+                self._deadline.cancel()
+        self.settled.set()
+
+
+class Connection:
+    """`revision` is what `initialize` negotiated, or None. A door makes one per process (stdio) or per exchange (HTTP)."""
+
+    def __init__(self, revision: str | None = None) -> None:
+        self.revision = revision
+        self._lock = threading.Lock()
+        self._flights: dict[Id, Flight] = {}
+
+    def begin(self, id: Id) -> Flight | None:
+        """The new flight, or None when a request with this id is still under way (ST-13)."""
+        with self._lock:
+            if id in self._flights:
+                return None
+            flight = self._flights[id] = Flight()
+            return flight
+
+    def end(self, id: Id) -> None:
+        with self._lock:
+            self._flights.pop(id, None)
+
+    def cancel(self, id: object) -> None:
+        """Withdraw a request. Unknown, finished and malformed ids are ignored (X-03)."""
+        if isinstance(id, bool) or not isinstance(id, (str, int)):
+            return
+        with self._lock:
+            flight = self._flights.get(id)
+        if flight is not None:
+            flight.cancel()
+
+    def cancel_all(self) -> None:
+        with self._lock:
+            flights = list(self._flights.values())
+        for flight in flights:
+            flight.cancel()

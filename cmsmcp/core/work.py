@@ -1,0 +1,62 @@
+"""Runs a call's work beside the one who waits for it, so that a late call can be answered before it has stopped.
+
+A Python thread cannot be killed: work that ignores its deadline goes on, and whatever it holds is freed only when it has ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from cmsmcp.core.deadline import Cancelled, Deadline
+from cmsmcp.core.session import Flight
+from cmsmcp.protocol.errors import TimedOut
+
+
+class Work:
+    """One piece of work in its own daemon thread. `ended` is called once, when both the work and whoever waits have left."""
+
+    def __init__(self, task: Callable[[], Any], ended: Callable[[], None]) -> None:
+        self._task = task
+        self._ended = ended
+        self._lock = threading.Lock()
+        self._open = 1
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._finished = False
+
+    def run(self, deadline: Deadline, flight: Flight) -> Any:
+        """The task's result. Raises what it raised, or TimedOut or Cancelled while it still runs."""
+        flight.bind(deadline)
+        self._open += 1
+        try:
+            threading.Thread(target=self._work, args=(flight,), name="cmsmcp-work", daemon=True).start()
+        except RuntimeError:
+            self.leave()
+            raise
+        flight.settled.wait(deadline.remaining())
+        if deadline.cancelled:
+            raise Cancelled
+        if not self._finished:
+            raise TimedOut(deadline.seconds)
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def leave(self) -> None:
+        """One of the two, worker or waiter, is done with it; the last one out calls `ended`."""
+        with self._lock:
+            self._open -= 1
+            last = self._open == 0
+        if last:
+            self._ended()
+
+    def _work(self, flight: Flight) -> None:
+        try:
+            self._result = self._task()
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
+            self._error = error
+        self._finished = True
+        flight.settled.set()
+        self.leave()

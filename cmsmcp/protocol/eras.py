@@ -1,0 +1,118 @@
+"""Which revision a request speaks, as ordered steps of which the first failure wins (checklist §1.2 steps 9–13, §1.3, §1.7).
+
+Two eras: *modern* requests (2026-07-28) carry their revision and capabilities in `params._meta`; *legacy* ones rely on an earlier
+`initialize`. Works the same with headers (HTTP) and without (stdio, `headers=None`). Knows no method table and no session store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cmsmcp.protocol.errors import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, ProtocolError
+from cmsmcp.protocol.headers import VERSION_HEADER, disagreement
+from cmsmcp.protocol.jsonrpc import Request
+
+MODERN = "2026-07-28"
+LATEST_LEGACY = "2025-11-25"
+WITHOUT_STRUCTURE = "2025-03-26"
+LEGACY = (LATEST_LEGACY, "2025-06-18", WITHOUT_STRUCTURE)
+SUPPORTED = (MODERN, *LEGACY)
+
+META_PREFIX = "io.modelcontextprotocol/"
+VERSION_KEY = META_PREFIX + "protocolVersion"
+CAPABILITIES_KEY = META_PREFIX + "clientCapabilities"
+MODERN_ONLY = frozenset({"server/discover", "subscriptions/listen"})
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """How one request is served. `modern` means it carried its own envelope.
+
+    A client that initialised with 2026-07-28 is not modern, yet its `revision` is: it gets legacy semantics plus the additive
+    result fields (design §2). `client_capabilities` come from the envelope, so they hold for this request alone.
+    """
+
+    revision: str
+    modern: bool = False
+    client_capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def additive(self) -> bool:
+        """Whether results carry the fields 2026-07-28 added (`resultType`, cache hints)."""
+        return self.revision == MODERN
+
+    @property
+    def structured(self) -> bool:
+        """Whether the revision knows `outputSchema` and `structuredContent` (checklist §1.8)."""
+        return self.revision != WITHOUT_STRUCTURE
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A step that failed: over HTTP always status 400 with a JSON-RPC error body."""
+
+    code: int
+    message: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def classify(request: Request, headers: Mapping[str, str] | None, bound: str | None) -> Era | Refusal:
+    """The era of a request, or why it has none.
+
+    `headers` have lower-case names; None on stdio. `bound` is the revision an earlier `initialize` negotiated for this process
+    or session, if any.
+    """
+    meta = request.params.get("_meta")
+    enveloped = isinstance(meta, dict) and VERSION_KEY in meta
+    named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
+    if request.method == "initialize" and not enveloped:
+        return Era(LATEST_LEGACY)
+    if enveloped or request.method in MODERN_ONLY or (named == MODERN and bound != MODERN):
+        return _modern(request, meta if isinstance(meta, dict) else {}, headers)
+    if named:
+        return _legacy_by_header(named)
+    if bound is not None:
+        return Era(bound)
+    if headers is not None:
+        return Era(WITHOUT_STRUCTURE)
+    if request.method == "ping":
+        return Era(LATEST_LEGACY)
+    message = f"Send initialize first, or name {MODERN} in params._meta[{VERSION_KEY!r}]."
+    return Refusal(INVALID_PARAMS, message, {"supported": list(SUPPORTED)})
+
+
+def negotiate(params: Mapping[str, Any]) -> str:
+    """The revision a bare `initialize` gets: the one it names if we speak it, else the newest that has a handshake."""
+    requested = params.get("protocolVersion")
+    if not isinstance(requested, str):
+        raise ProtocolError("initialize needs protocolVersion, a string.", code=INVALID_PARAMS, data={"supported": list(SUPPORTED)})
+    return requested if requested in SUPPORTED else LATEST_LEGACY
+
+
+def batches_allowed(headers: Mapping[str, str] | None, bound: str | None) -> bool:
+    """Arrays exist in 2025-03-26 alone, named by the header or negotiated before (checklist A-06, ST-11)."""
+    named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
+    return (named or bound) == WITHOUT_STRUCTURE
+
+
+def _modern(request: Request, meta: Mapping[str, Any], headers: Mapping[str, str] | None) -> Era | Refusal:
+    missing = [key for key, kind in ((VERSION_KEY, str), (CAPABILITIES_KEY, dict)) if not isinstance(meta.get(key), kind)]
+    if missing:
+        return Refusal(INVALID_PARAMS, f"params._meta needs {' and '.join(missing)}.", {"missing": missing, "supported": [MODERN]})
+    version = meta[VERSION_KEY]
+    if headers is not None:
+        found = disagreement(headers, version, request.method, request.params)
+        if found:
+            return Refusal(HEADER_MISMATCH, found)
+    if version != MODERN:
+        hint = " It needs initialize, without the envelope." if version in LEGACY else ""
+        return Refusal(UNSUPPORTED_VERSION, f"Unsupported protocol version.{hint}", {"supported": [MODERN], "requested": version})
+    return Era(MODERN, modern=True, client_capabilities=meta[CAPABILITIES_KEY])
+
+
+def _legacy_by_header(named: str) -> Era | Refusal:
+    if named in SUPPORTED:
+        return Era(named)
+    return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version.", {"supported": list(SUPPORTED), "requested": named})

@@ -1,0 +1,199 @@
+"""MCP over standard input and output: one JSON-RPC message a line (checklist §3). The only module that touches the streams.
+
+Bytes of a line go to the Service, the reply goes out as a line; logs and stray prints go to standard error. Knows no method.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+from cmsmcp.core.ports import Caller
+from cmsmcp.core.service import Outcome, Pending, Service
+from cmsmcp.core.session import Connection
+from cmsmcp.protocol.errors import INVALID_REQUEST
+from cmsmcp.protocol.jsonrpc import error_reply
+
+MAX_LINE = 8 * 1024 * 1024
+CHUNK = 64 * 1024
+MAX_WORKERS = 64
+MAX_WAITING = 256
+GRACE = 3.0
+"""Seconds that a gone client's work gets to stop before the process ends without it."""
+DRAIN = 120.0
+"""Seconds at most between the end of input and exit. Calls in flight are answered by their own deadlines, far earlier by default."""
+
+_log = logging.getLogger(__name__)
+
+
+def claim_streams() -> tuple[int, int]:
+    """Take standard input and output for the protocol: whatever else prints, prints to standard error from now on."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return incoming, outgoing
+
+
+def serve(service: Service, caller: Caller, stdin: int, stdout: int, *, max_line: int = MAX_LINE) -> int:
+    """Serve one client over two file descriptors until its input ends. Returns the exit status, which is 0 (ST-03)."""
+    stop = _Stop()
+    writer = _Writer(stdout, stop)
+    pool = _Pool(writer)
+    connection = Connection()
+    try:
+        for line in read_lines(stdin, stop, max_line):
+            if line is None:
+                message = f"Invalid request: a line holds at most {max_line} bytes. Send less, or in several calls."
+                writer.write(error_reply(None, INVALID_REQUEST, message))
+                continue
+            outcome = service.begin(line, caller, connection)
+            if isinstance(outcome, Outcome):
+                writer.write(outcome.body)
+            else:
+                pool.submit(outcome)
+        pool.drain(stop, connection)
+    finally:
+        stop.close()
+    return 0
+
+
+def read_lines(source: int, stop: _Stop, max_line: int = MAX_LINE) -> Iterator[bytes | None]:
+    """The lines of a descriptor, blank ones left out; None for one over `max_line` bytes, once, however it was chunked.
+
+    The last line needs no newline. Memory stays bounded: past the limit bytes are dropped until the next newline.
+    """
+    parts: list[bytes] = []
+    size = 0
+    skipping = False
+    while chunk := stop.read(source):
+        *ends, rest = chunk.split(b"\n")
+        for piece in ends:
+            if not skipping:
+                line = b"".join([*parts, piece])
+                if size + len(piece) > max_line:
+                    yield None
+                elif line.strip():
+                    yield line
+            parts, size, skipping = [], 0, False
+        if skipping:
+            continue
+        parts.append(rest)
+        size += len(rest)
+        if size > max_line:
+            parts, skipping = [], True
+            yield None
+    if not skipping and not stop.requested and (line := b"".join(parts)).strip():
+        yield line
+
+
+class _Stop:
+    """Wakes the reader when the client is gone or the process is told to end (SIGTERM, SIGINT)."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._wake, self._signal = os.pipe()
+        self._former = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._former[number] = signal.signal(number, lambda *_: self.request())
+
+    def request(self) -> None:
+        self.requested = True
+        try:
+            os.write(self._signal, b".")
+        except OSError:
+            pass
+
+    def read(self, source: int) -> bytes:
+        """The next bytes of `source`; empty at its end or when a stop was requested."""
+        ready, _, _ = select.select([source, self._wake], [], [])
+        if self._wake in ready:
+            return b""
+        try:
+            return os.read(source, CHUNK)
+        except OSError:
+            return b""
+
+    def close(self) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+        os.close(self._wake)
+        os.close(self._signal)
+
+
+class _Writer:
+    """One reply, one line, whole, flushed; a closed pipe stops the process quietly."""
+
+    def __init__(self, target: int, stop: _Stop) -> None:
+        self._target = target
+        self._stop = stop
+        self._lock = threading.Lock()
+
+    def write(self, body: bytes | None) -> None:
+        if body is None or self._stop.requested:
+            return
+        line = memoryview(body + b"\n")
+        with self._lock:
+            try:
+                while line:
+                    line = line[os.write(self._target, line) :]
+            except OSError:
+                self._stop.request()
+
+
+class _Pool:
+    """Threads that run calls beside each other. Daemons: work that ignores its deadline must not keep the process alive.
+
+    There are more of them than calls that may run at once by default, so that a call over the cap is refused, not queued.
+    """
+
+    def __init__(self, writer: _Writer) -> None:
+        self._writer = writer
+        self._waiting: queue.Queue[Pending] = queue.Queue(MAX_WAITING)
+        self._idle = 0
+        self._threads = 0
+        self._open = 0
+        self._changed = threading.Condition()
+
+    def submit(self, pending: Pending) -> None:
+        """Blocks when `MAX_WAITING` calls wait: the client's pipe then fills, which is how it learns to slow down."""
+        with self._changed:
+            self._open += 1
+            start = self._open > self._threads and self._threads < MAX_WORKERS
+            if start:
+                self._threads += 1
+        if start:
+            threading.Thread(target=self._work, name="cmsmcp-call", daemon=True).start()
+        self._waiting.put(pending)
+
+    def drain(self, stop: _Stop, connection: Connection) -> None:
+        """Wait until all calls are answered. Once a stop is requested they are withdrawn, and have `GRACE` seconds to end."""
+        end = time.monotonic() + DRAIN
+        withdrawn = False
+        while True:
+            if stop.requested and not withdrawn:
+                connection.cancel_all()
+                end, withdrawn = time.monotonic() + GRACE, True
+            with self._changed:
+                if not self._open or time.monotonic() >= end:
+                    return
+                self._changed.wait(0.2)
+
+    def _work(self) -> None:
+        while True:
+            pending = self._waiting.get()
+            try:
+                self._writer.write(pending().body)
+            except Exception:
+                _log.exception("a reply was lost")
+            finally:
+                with self._changed:
+                    self._open -= 1
+                    self._changed.notify_all()
