@@ -103,6 +103,8 @@ class _Builder:
         kind = type(event)
         if kind is yaml.ScalarEvent:
             line = event.start_mark.line + self.first_line
+            if "\0" in event.value:
+                raise self.fault("a text holds a NUL character", line)
             plain, tag = not event.style, None
             if event.tag:
                 tag = self.core_tag(event.tag, _SCALAR_TAGS, line)
