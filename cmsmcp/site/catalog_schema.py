@@ -1,0 +1,66 @@
+"""The catalog's tables, as text. A change here takes a new `SCHEMA_VERSION`: old catalogs are then thrown away and rebuilt."""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+"""Part of the file's name too, so that two releases never share a catalog."""
+
+FOREVER = 2**62
+"""Milliseconds. Stands for "no end" in `unpublish_at`, so that a comparison needs no NULL case."""
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE files (
+  path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- `row` is never used twice: the search index refers to it. `served` is 0 for a twin (equal URL or id) of an earlier path.
+-- `publish_at` is 0 and `unpublish_at` is 2**62 where a document has no bound; `moment` is updated_at, else date, in ms.
+CREATE TABLE documents (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  path TEXT NOT NULL UNIQUE, id TEXT NOT NULL, type TEXT NOT NULL, lang TEXT NOT NULL, slug TEXT NOT NULL,
+  url TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL,
+  served INTEGER NOT NULL DEFAULT 1, status TEXT NOT NULL,
+  publish_at INTEGER NOT NULL, unpublish_at INTEGER NOT NULL, owner TEXT NOT NULL, moment INTEGER,
+  layout TEXT NOT NULL, summary TEXT NOT NULL, author TEXT NOT NULL, last_editor TEXT NOT NULL,
+  date TEXT, created_at TEXT, updated_at TEXT,
+  taxonomies TEXT NOT NULL, fields TEXT NOT NULL, params TEXT NOT NULL
+);
+
+-- Apart from `documents`, so that lists do not page through bodies.
+CREATE TABLE bodies (
+  row INTEGER PRIMARY KEY, body TEXT NOT NULL, body_line INTEGER NOT NULL, text TEXT NOT NULL, headings TEXT NOT NULL
+);
+
+CREATE TABLE terms (
+  taxonomy TEXT NOT NULL, term TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (taxonomy, term, row)
+) WITHOUT ROWID;
+CREATE TABLE links (row INTEGER NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL, line INTEGER NOT NULL);
+CREATE TABLE anchors (row INTEGER NOT NULL, anchor TEXT NOT NULL);
+
+-- `origin` is "file" (found in that file), "scan" (found while walking the folders), "config" or "twins".
+CREATE TABLE diagnostics (
+  origin TEXT NOT NULL, path TEXT NOT NULL, severity TEXT NOT NULL, "check" TEXT NOT NULL, line INTEGER, message TEXT NOT NULL
+);
+
+-- Documents whose entry in the search index is out of date: filled with every change, emptied after the index's commit.
+-- What is left after a crash is redone at the next start.
+CREATE TABLE unsearched (row INTEGER PRIMARY KEY);
+"""
+
+INDEXES = """
+CREATE INDEX IF NOT EXISTS documents_by_url ON documents (url, id);
+CREATE INDEX IF NOT EXISTS documents_by_type ON documents (type, url, id);
+CREATE INDEX IF NOT EXISTS documents_by_lang ON documents (lang, url, id);
+CREATE INDEX IF NOT EXISTS documents_by_id ON documents (id);
+CREATE INDEX IF NOT EXISTS documents_by_slug ON documents (slug);
+CREATE INDEX IF NOT EXISTS documents_by_key ON documents (key);
+CREATE INDEX IF NOT EXISTS documents_by_begin ON documents (publish_at) WHERE publish_at > 0;
+CREATE INDEX IF NOT EXISTS documents_by_end ON documents (unpublish_at) WHERE unpublish_at < 4611686018427387904;
+CREATE INDEX IF NOT EXISTS terms_by_row ON terms (row);
+CREATE INDEX IF NOT EXISTS links_by_row ON links (row);
+CREATE INDEX IF NOT EXISTS anchors_by_row ON anchors (row);
+CREATE INDEX IF NOT EXISTS diagnostics_by_path ON diagnostics (path);
+"""
+"""Made after the first build: filling them row by row costs a third of its time."""

@@ -1,0 +1,85 @@
+"""Which rows a caller may see, as SQL and as a search query. One rule in two dialects; a test holds them to `documents.status_at`.
+
+The clock turns a stored status into the one that counts (domain §1 "Status"): past `unpublish_at` a document is a draft, and
+a published one whose `publish_at` lies ahead is scheduled. Every list, look-up, search and count goes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tantivy
+from tantivy import FieldType, Occur, Query
+
+from cmsmcp.core.ports import PUBLISHED, Visibility
+
+STATUS_SQL = (
+    "CASE WHEN unpublish_at <= :now THEN 'draft' WHEN status = 'published' AND publish_at > :now THEN 'scheduled' ELSE status END"
+)
+_PUBLISHED_SQL = "(status = 'published' AND publish_at <= :now AND unpublish_at > :now)"
+
+
+def visible_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+    """A condition on `documents` and its parameters. `now` is in milliseconds."""
+    parameters: dict[str, Any] = {"now": now}
+    others = sorted(visibility.statuses - PUBLISHED)
+    public = _PUBLISHED_SQL if "published" in visibility.statuses else "0"
+    if not others:
+        return f"served AND {public}", parameters
+    parameters |= {f"status{number}": status for number, status in enumerate(others)}
+    wanted = f"{STATUS_SQL} IN ({', '.join(f':status{number}' for number in range(len(others)))})"
+    if visibility.owner is not None:
+        wanted += " AND owner = :owner"
+        parameters["owner"] = visibility.owner.casefold()
+    return f"served AND ({public} OR ({wanted}))", parameters
+
+
+def visible_query(schema: tantivy.Schema, visibility: Visibility, now: int) -> Query:
+    """The same condition on the search index (fields status, publish_at, unpublish_at, owner), scoring nothing."""
+    options = [_status_query(schema, status, now) for status in sorted(visibility.statuses - PUBLISHED)]
+    if options and visibility.owner is not None:
+        owned = Query.term_query(schema, "owner", visibility.owner.casefold())
+        options = [_every(owned, _any(options))]
+    if "published" in visibility.statuses:
+        options.append(_status_query(schema, "published", now))
+    return Query.const_score_query(_any(options), 0.0)
+
+
+def _status_query(schema: tantivy.Schema, status: str, now: int) -> Query:
+    def term(value: str) -> Query:
+        return Query.term_query(schema, "status", value)
+
+    # "open" marks published documents without bounds: nearly all of them, found without reading a bound.
+    begun = Query.range_query(schema, "publish_at", FieldType.Integer, upper_bound=now)
+    ended = Query.range_query(schema, "unpublish_at", FieldType.Integer, upper_bound=now)
+    if status == "published":
+        return _any([term("open"), _every(term("published"), begun, without=ended)])
+    if status == "draft":
+        return _any([term("draft"), ended])
+    plain = _every(term(status), without=ended)
+    if status != "scheduled":
+        return plain
+    ahead = Query.range_query(schema, "publish_at", FieldType.Integer, lower_bound=now, include_lower=False)
+    return _any([plain, _every(term("published"), ahead, without=ended)])
+
+
+def index_status(status: str, publish_at: int | None, unpublish_at: int | None) -> Mapping[str, Any]:
+    """The values that the search index keeps for `visible_query`. Documents without a bound have no such value."""
+    if status == "published" and publish_at is None and unpublish_at is None:
+        return {"status": "open"}
+    values: dict[str, Any] = {"status": status, "publish_at": publish_at or 0}
+    if unpublish_at is not None:
+        values["unpublish_at"] = unpublish_at
+    return values
+
+
+def _any(queries: list[Query]) -> Query:
+    if not queries:
+        return Query.empty_query()
+    return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def _every(*queries: Query, without: Query | None = None) -> Query:
+    parts = [(Occur.Must, query) for query in queries]
+    return Query.boolean_query(parts + ([(Occur.MustNot, without)] if without is not None else []))
