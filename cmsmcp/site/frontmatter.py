@@ -1,9 +1,9 @@
 """Front matter and body of a document, in every form Foundry knows (domain §1 "Frontmatter", §7).
 
 `---` or `---yaml` … `---` or `...`; `+++` … `+++` and `---toml` … `---`; `;;;` … `;;;` and `---json` … `---`; a bare `{…}`.
-A BOM is stripped, CR LF and CR read as LF, leading blank lines skipped. A closing delimiter stands at the line's start, trailing blanks allowed. `...` closes
-YAML because in YAML it can be nothing else. Whatever looks like front matter and cannot be read is an error, so that a `draft: true` in it
-is never lost. Must not know what any key means.
+A BOM is stripped, CR LF and CR read as LF, leading blank lines skipped. A closing delimiter stands at the line's start, trailing blanks
+allowed. `...` closes YAML because in YAML it can be nothing else. Whatever looks like front matter and cannot be read is an error, so
+that a `draft: true` in it is never lost. Must not know what any key means.
 """
 
 from __future__ import annotations
