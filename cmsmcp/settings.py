@@ -15,6 +15,7 @@ from typing import Any
 
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.layers import BASE, ConfigFault, read_layers
 
@@ -52,11 +53,12 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`."""
+    """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`; `refusal` says why nothing is served, if so."""
 
     site_name: str
     policy: Policy
     door: Door
+    refusal: str | None
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -147,7 +149,15 @@ def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> S
     if faults or unread:
         raise SettingsError(*unread, *map(str, faults))
     name = node.entries.get("name")
-    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]))
+    refusal = None if values["mcp"]["enabled"] else _not_enabled(node.entries)
+    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), refusal)
+
+
+def _not_enabled(entries: Mapping[str, Any]) -> str:
+    if "mcp" in entries:
+        return f"MCP is disabled for this site: mcp.enabled is not true in {BASE}"
+    like = near("mcp", entries)
+    return f"MCP is not enabled for this site: {BASE} has no mcp block.{like} Add: mcp: {{enabled: true}}"
 
 
 def _faults_between_keys(root: Any, values: Mapping[str, Any]) -> list[Found]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+PATH: click.Path = click.Path(path_type=Path)
+
 
 @dataclass(frozen=True, slots=True)
 class SiteChoice:
@@ -22,9 +24,9 @@ class SiteChoice:
 def site_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--site`, `--env`, `--config-overlay`, handed over as one `choice`."""
 
-    @click.option("--site", "folder", type=click.Path(path_type=Path), default=Path(), show_default="the current folder", help="The site's folder.")
+    @click.option("--site", "folder", type=PATH, default=Path(), show_default="the current folder", help="The site's folder.")
     @click.option("--env", default="", help="Also read content/config/site.ENV.yaml.")
-    @click.option("--config-overlay", "overlays", type=click.Path(path_type=Path), multiple=True, help="Also read this file; may be repeated.")
+    @click.option("--config-overlay", "overlays", type=PATH, multiple=True, help="Also read this file; may be repeated.")
     @click.pass_context
     def wrapped(ctx: click.Context, folder: Path, env: str, overlays: tuple[Path, ...], **rest: Any) -> Any:
         return ctx.invoke(function, choice=SiteChoice(folder, env, overlays), **rest)

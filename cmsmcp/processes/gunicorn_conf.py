@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
 worker_connections = 1_000
 keepalive = 5
@@ -25,3 +28,18 @@ accesslog = None
 errorlog = "-"
 loglevel = "warning"
 proc_name = "cmsmcp"
+
+
+def post_worker_init(worker: Any) -> None:
+    """gunicorn's own refusals (a broken request line, headers over a limit) are HTML; every body of ours is JSON."""
+    from gunicorn import util
+
+    util.write_error = _write_error
+
+
+def _write_error(sock: Any, status_int: int, reason: str, mesg: str) -> None:
+    from gunicorn import util
+
+    body = json.dumps({"error": reason})
+    head = f"HTTP/1.1 {status_int} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    util.write_nonblock(sock, (head + body).encode("latin-1"))

@@ -28,7 +28,8 @@ def spawn(command: Sequence[str], *, pass_fds: Sequence[int] = (), output: IO[An
                 os._exit(1)
 
     return subprocess.Popen(
-        list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True, preexec_fn=tie,
+        list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True,
+        preexec_fn=tie,  # noqa: PLW1509 - called from single-threaded processes, and it takes no lock
     )
 
 

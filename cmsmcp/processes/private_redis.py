@@ -11,16 +11,15 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-from cmsmcp.processes.leash import spawn, stop
+from cmsmcp.processes.leash import stop
+from cmsmcp.processes.supervisor import Child
 
 MAX_SOCKET_PATH = 100
 START_SECONDS = 10.0
-STOP_SECONDS = 5.0
 
 
 class RedisUnavailable(Exception):
@@ -28,52 +27,54 @@ class RedisUnavailable(Exception):
 
 
 class PrivateRedis:
-    """The owner's handle. `start()` returns the URL; RedisUnavailable when another process owns it or no server is installed."""
+    """The owner's handle: `start()`, then `url`; `child` is the process, for a supervisor; `stop()` ends it and lets the lock go."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
         self._lock: int | None = None
-        self._folder: Path | None = None
-        self.process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+        self.child: Child | None = None
 
-    def start(self) -> str:
+    def start(self) -> None:
+        """RedisUnavailable when another process owns it, when no server is installed, or when it does not come up."""
         self._lock = os.open(self._state / "redis.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self.stop()
-            raise RedisUnavailable("a server for this site is already running") from None
-        _forget(self._state)
+            raise RedisUnavailable("another cmsmcp process runs the private Redis of this site") from None
         try:
-            return self._launch()
+            _forget(self._state)
+            self._launch(self._lock)
         except BaseException:
             self.stop()
             raise
 
-    def _launch(self) -> str:
-        program = find_server()
-        self._folder = _runtime_folder()
-        place = self._folder / "redis.sock"
+    def _launch(self, lock: int) -> None:
+        place = _runtime_folder() / "redis.sock"
         data = self._state / "redis"
         data.mkdir(mode=0o700, exist_ok=True)
-        assert self._lock is not None
-        with (self._state / "redis.log").open("ab") as log:
-            self.process = spawn(_command(program, place, data), pass_fds=(self._lock,), output=log)
-        _remember(self._state, place, self.process.pid)
+        _remember(self._state, place)
+        log = self._state / "redis.log"
+        self.child = Child("redis", _command(find_server(), place, data), pass_fds=(lock,), output=log)
+        self.child.start()
         end = time.monotonic() + START_SECONDS
         while not _answers(place):
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise RedisUnavailable(f"the private Redis did not start; see {self._state / 'redis.log'}")
+            if self.child.process is None or self.child.process.poll() is not None or time.monotonic() > end:
+                raise RedisUnavailable(f"the private Redis did not start; see {log}")
             time.sleep(0.02)
-        return f"unix://{place}"
+        self.url = f"unix://{place}"
 
     def stop(self) -> None:
         """Let it write what it holds, then end it. Safe to call twice."""
-        if self.process is not None:
-            stop(self.process, STOP_SECONDS)
-            self.process = None
-            _forget(self._state)
+        if self.child is not None:
+            if self.child.process is not None:
+                stop(self.child.process, self.child.patience)
+            self.child = None
         if self._lock is not None:
+            if self.url:
+                _forget(self._state)
+                self.url = ""
             os.close(self._lock)
             self._lock = None
 
@@ -118,9 +119,9 @@ def _runtime_folder() -> Path:
     raise RedisUnavailable("the folder for temporary files has too long a path for a socket; set TMPDIR to a short one, or set REDIS_URL")
 
 
-def _remember(state: Path, place: Path, pid: int) -> None:
+def _remember(state: Path, place: Path) -> None:
     draft = state / "redis.json.new"
-    draft.write_text(json.dumps({"socket": str(place), "pid": pid}))
+    draft.write_text(json.dumps({"socket": str(place)}))
     draft.replace(state / "redis.json")
 
 

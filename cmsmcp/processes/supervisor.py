@@ -12,7 +12,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
 
 from cmsmcp.processes.leash import spawn, stop
 
@@ -23,20 +25,25 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(slots=True)
 class Child:
-    """One process. `vital`: when it ends, everything ends. The others are started again, after a pause that doubles up to 30 s."""
+    """One process. `vital`: when it ends, everything ends. The others are started again, after a pause that doubles up to 30 s.
+
+    `output` is a file for what it prints, instead of our own streams. `patience`: seconds from SIGTERM to SIGKILL.
+    """
 
     name: str
     command: Sequence[str]
     vital: bool = False
     pass_fds: Sequence[int] = ()
     patience: float = 5.0
+    output: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     pause: float = FIRST_PAUSE
     due: float = 0.0
-    started: float = field(default=0.0)
+    started: float = 0.0
 
     def start(self) -> None:
-        self.process = spawn(self.command, pass_fds=self.pass_fds)
+        with self.output.open("ab") if self.output else nullcontext() as output:
+            self.process = spawn(self.command, pass_fds=self.pass_fds, output=output)
         self.started = time.monotonic()
 
 
@@ -57,7 +64,8 @@ class Supervisor:
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake the loop
         try:
             for child in self._children:
-                child.start()
+                if child.process is None:
+                    child.start()
             return self._watch(reader, is_ready, on_ready)
         finally:
             self._end()

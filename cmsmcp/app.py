@@ -1,0 +1,78 @@
+"""The WSGI application: blueprints, probes, and JSON for whatever no blueprint answers. Knows Flask and no rule of any room."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from flask import Blueprint, Flask, jsonify
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
+
+from cmsmcp.bootstrap import open_doors
+from cmsmcp.settings import SettingsError
+
+APP_LOAD_ERROR = 4
+"""gunicorn's code for an application that cannot be loaded: it then stops instead of starting workers for ever."""
+
+
+def from_folder(site: str = ".", *, env: str = "", overlays: Sequence[str] = (), bind: str = "") -> Flask:
+    """The application that serves the site in a folder. `bind` is the address it listens on, whose host is then a known one.
+
+    A faulty configuration ends the process with its faults on standard error.
+    """
+    try:
+        doors = open_doors(Path(site), env, [Path(overlay) for overlay in overlays], bind)
+    except SettingsError as error:
+        for line in error.lines:
+            print(f"cmsmcp: {line}", file=sys.stderr)
+        sys.exit(APP_LOAD_ERROR)
+    return create_app(doors.blueprints, doors.missing)
+
+
+def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Sequence[str]]) -> Flask:
+    """`missing` names what keeps the server from serving (`redis`, `index`, …); empty when it can."""
+    app = Flask("cmsmcp", static_folder=None)
+    app.url_map.merge_slashes = False  # `//mcp` is another path, not a redirect
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    for blueprint in blueprints:
+        app.register_blueprint(blueprint)
+
+    @app.get("/healthz")
+    def healthz() -> ResponseReturnValue:
+        """The process lives. Depends on nothing else, or a Redis outage would have healthy workers killed."""
+        return jsonify(status="alive")
+
+    @app.get("/readyz")
+    def readyz() -> ResponseReturnValue:
+        lacking = list(missing())
+        return (jsonify(status="waiting", missing=lacking), 503) if lacking else jsonify(status="ready", missing=[])
+
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _crash)
+    app.after_request(_harden)
+    return app
+
+
+def _http_error(error: HTTPException) -> ResponseReturnValue:
+    names = {404: "Not found", 405: "Method not allowed"}
+    response = jsonify(error=names.get(error.code or 500, error.name))
+    response.status_code = error.code or 500
+    allowed = getattr(error, "valid_methods", None)
+    if allowed:
+        response.headers["Allow"] = ", ".join(sorted(allowed))
+    return response
+
+
+def _crash(error: Exception) -> ResponseReturnValue:
+    from flask import current_app
+
+    current_app.logger.error("a request failed", exc_info=error)
+    return jsonify(error="Internal server error"), 500
+
+
+def _harden(response: Any) -> Any:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

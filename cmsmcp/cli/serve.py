@@ -1,0 +1,181 @@
+"""`cmsmcp serve`: the whole host. Listens, then starts Redis (if none is given), the sidecar and gunicorn, and ends them together."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import ipaddress
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from cmsmcp.cli.site_options import SiteChoice, site_options
+from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
+from cmsmcp.processes.supervisor import Child, Supervisor
+from cmsmcp.settings import (
+    Environment,
+    Settings,
+    SettingsError,
+    find_secrets,
+    find_site,
+    load_settings,
+    make_secret,
+    read_environment,
+    state_folder,
+)
+
+BACKLOG = 1_024
+STOP_SECONDS = 20.0
+"""gunicorn lets calls in flight end (its own limit is 15 s) before it goes; idle, it takes two or three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Everything known before the first process starts."""
+
+    choice: SiteChoice
+    root: Path
+    settings: Settings
+    environment: Environment
+    state: Path
+    listener: socket.socket
+
+    @property
+    def address(self) -> str:
+        """host:port to reach it from here."""
+        name, port = self.listener.getsockname()[:2]
+        name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
+        return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+
+
+@click.command(epilog="\b\nExample:\n  cmsmcp serve --site my-site --bind 127.0.0.1:8080 --workers 2")
+@site_options
+@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Worker processes.")
+@click.option("--demo", is_flag=True, help="When ready, print a token, a curl line and a client's configuration.")
+def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
+    """Serve a site over HTTP: POST /mcp with a token.
+
+    With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
+    """
+    environment = read_environment()
+    root = find_site(choice.folder)
+    settings = load_settings(root, choice.env, choice.overlays)
+    if settings.refusal:
+        raise SettingsError(settings.refusal)
+    state = state_folder(root, environment)
+    with listen(bind) as listener:
+        if settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+            raise SettingsError("mcp.auth is none, which is for loopback only; bind 127.0.0.1, or set mcp.auth: token")
+        if not find_secrets(environment, state) and make_secret(state):
+            click.echo(f"cmsmcp: CMSMCP_SECRET_KEY is not set; made a key in {state / 'secret.key'}", err=True)
+        sys.exit(_run(Host(choice, root, settings, environment, state, listener), workers, demo))
+
+
+def _run(host: Host, workers: int, demo: bool) -> int:
+    private = None
+    children = []
+    if host.environment.redis_url is None:
+        private = PrivateRedis(host.state)
+        try:
+            private.start()
+        except RedisUnavailable as error:
+            raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
+        assert private.child is not None
+        children.append(private.child)
+    try:
+        check_redis(private.url if private else host.environment.redis_url or "")
+        children += [_sidecar(host), _gunicorn(host, workers)]
+        return Supervisor(children, _tell).run(lambda: is_ready(host.address), _on_ready(host, demo))
+    finally:
+        if private is not None:
+            private.stop()
+
+
+def check_redis(url: str) -> None:
+    """Raise SettingsError, within a second or two, unless a Redis answers at `url`."""
+    from cmsmcp.bootstrap import ping_redis
+
+    ping_redis(url)
+
+
+def listen(bind: str) -> socket.socket:
+    """A listening socket, so that a busy port is known before any process starts."""
+    name, colon, port = bind.rpartition(":")
+    if not colon or not name or not port.isdecimal() or int(port) > 65_535:
+        raise click.BadParameter(f"{bind!r} is not HOST:PORT, such as 127.0.0.1:8080", param_hint="--bind")
+    name = name.removeprefix("[").removesuffix("]")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(name, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+    except OSError:
+        raise SettingsError(f"{name} names no address of this host; try --bind 127.0.0.1:{port}") from None
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SettingsError(_bind_fault(bind, error)) from None
+    return listener
+
+
+def _bind_fault(bind: str, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{bind} is in use by another program; stop that one, or choose another port with --bind"
+    if error.errno == errno.EACCES:
+        return f"{bind} needs more rights; choose a port above 1023 with --bind"
+    return f"{bind} cannot be listened on ({error.strerror}); choose another address with --bind"
+
+
+def is_ready(address: str) -> bool:
+    """Whether `GET /readyz` says so."""
+    connection = http.client.HTTPConnection(address, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _sidecar(host: Host) -> Child:
+    options = ["--env", host.choice.env] if host.choice.env else []
+    for overlay in host.choice.overlays:
+        options += ["--config-overlay", str(overlay.absolute())]
+    return Child("the indexer", [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.root), *options])
+
+
+def _gunicorn(host: Host, workers: int) -> Child:
+    """gunicorn gets the open socket. Its working folder is the state folder: no file of the site may pass for a module (-P, --chdir)."""
+    overlays = [str(overlay.absolute()) for overlay in host.choice.overlays]
+    bound = host.listener.getsockname()[0]
+    app = f"cmsmcp.app:from_folder({str(host.root)!r}, env={host.choice.env!r}, overlays={overlays!r}, bind={bound!r})"
+    handle = host.listener.fileno()
+    command_line = [
+        sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--chdir", str(host.state),
+        "--bind", f"fd://{handle}", "--workers", str(workers), app,
+    ]
+    return Child("gunicorn", command_line, vital=True, pass_fds=(handle,), patience=STOP_SECONDS)
+
+
+def _on_ready(host: Host, demo: bool) -> Callable[[], None]:
+    def announce() -> None:
+        if demo:
+            from cmsmcp.cli.demo import print_demo
+
+            print_demo(host.choice, host.address)
+        else:
+            site = host.choice.folder
+            _tell(f"serving {site} on http://{host.address}; make a token with: cmsmcp tokens create --site {site} --name NAME")
+
+    return announce
+
+
+def _tell(line: str) -> None:
+    click.echo(f"cmsmcp: {line}", err=True)
