@@ -1,0 +1,139 @@
+"""Checks of the site as a whole: doubles, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it (domain §2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cmsmcp.site.checks_survey import Survey
+from cmsmcp.site.datafile import read_data
+from cmsmcp.site.model import ERROR, WARNING, Diagnostic
+from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.urls import normal_path, normal_url
+from cmsmcp.site.walk import walk
+from cmsmcp.site.yamlfile import Mapping as YamlMapping
+from cmsmcp.site.yamlfile import Node, Scalar, Sequence, YamlFault, load
+
+_MAX_DOCS = 5_000
+
+
+def duplicate_urls(survey: Survey) -> Iterator[Diagnostic]:
+    """Documents with a URL of their own by right, but an earlier path has it (domain §7 "equal URLs")."""
+    for path, url, first in _doubles(survey, "url"):
+        message = f"{url} is the URL of {first} already, so this document is not served; change its slug"
+        yield Diagnostic(ERROR, "duplicate_urls", path, message, survey.line_of(path, "slug:"))
+
+
+def duplicate_slugs(survey: Survey) -> Iterator[Diagnostic]:
+    """The same type, language and slug twice."""
+    for path, slug, first in _doubles(survey, "slug", "type", "lang"):
+        message = f"the slug {slug} is that of {first} already, in the same type and language; change one"
+        yield Diagnostic(ERROR, "duplicate_slugs", path, message, survey.line_of(path, "slug:"))
+
+
+def duplicate_ids(survey: Survey) -> Iterator[Diagnostic]:
+    """Two files with one path below the language folder, `pages/about.md` and `pages/en/about.md`."""
+    for path, id_, first in _doubles(survey, "id"):
+        yield Diagnostic(ERROR, "duplicate_ids", path, f"{id_} is the id of {first} already; move or rename one")
+
+
+def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
+    """Documents whose layout the active theme does not have."""
+    theme = survey.config.root / survey.config.themes_dir / survey.config.theme
+    if not theme.is_dir():
+        return  # the check of the theme says so, once
+    missing = []
+    for (layout,) in survey.rows("SELECT DISTINCT layout FROM documents WHERE layout <> ''"):
+        file = theme / "layouts" / f"{layout}.html"
+        if "\0" in layout or not inside(theme, file) or not file.is_file():
+            missing.append(layout)
+    sql = "SELECT path, layout FROM documents WHERE layout IN (SELECT value FROM json_each(:layouts))"
+    for path, layout in survey.rows(sql, layouts=json.dumps(missing)):
+        message = f"the theme {survey.config.theme} has no layouts/{layout}.html"
+        yield Diagnostic(ERROR, "missing_templates", path, message, survey.line_of(path, "layout:"))
+
+
+def taxonomy_inconsistency(survey: Survey) -> Iterator[Diagnostic]:
+    """Taxonomies in use that site.yaml does not declare."""
+    used = [name for (name,) in survey.rows("SELECT DISTINCT taxonomy FROM terms")]
+    unknown = [name for name in used if name not in survey.config.taxonomies]
+    sql = "SELECT DISTINCT path, taxonomy FROM terms JOIN documents USING (row) WHERE taxonomy IN (SELECT value FROM json_each(:names))"
+    for path, name in survey.rows(sql, names=json.dumps(unknown)):
+        message = f"the taxonomy {name} is not declared; add it to taxonomies.definitions in site.yaml"
+        yield Diagnostic(WARNING, "taxonomy_inconsistency", path, message, survey.line_of(path, f"{name}:"))
+
+
+def navigation(survey: Survey) -> Iterator[Diagnostic]:
+    """Menu entries that lead nowhere, or to a document that is not published. Their form is checked where menus are read."""
+    for menu, entries in _menu_nodes(survey).items():
+        for node in _entries(entries):
+            url = survey.local(normal_url(node.text)) if node.text.strip() else None
+            found = survey.resolve(url) if url else None
+            if url and found is None:
+                yield Diagnostic(WARNING, "navigation", node.file, f"menu {menu}: {node.text} leads nowhere on this site", node.line)
+            elif found and found.status not in (None, "published"):
+                message = f"menu {menu}: {node.text} is {found.status}, so the entry is left out"
+                yield Diagnostic(WARNING, "navigation", node.file, message, node.line)
+
+
+def redirects(survey: Survey) -> Iterator[Diagnostic]:
+    """Redirects over a document's URL, and redirects to nowhere. Their form is checked where they are read."""
+    for rule in survey.redirects:
+        if rule.enabled and normal_path(rule.source) in survey.documents:
+            message = f"{rule.source} is redirected and is a document's URL as well; remove one of the two"
+            yield Diagnostic(ERROR, "redirects", rule.path, message, rule.line)
+        local = survey.local(rule.target)
+        if rule.enabled and local and survey.resolve(local) is None:
+            message = f"{rule.source} is redirected to {rule.target}, which leads nowhere"
+            yield Diagnostic(WARNING, "redirects", rule.path, message, rule.line)
+
+
+def symlinks(survey: Survey) -> Iterator[Diagnostic]:
+    """Links in the media and docs folders that leave the site; those among documents are found by the walk that reads them."""
+    docs = walk(survey.config.root, "docs", survey.deadline, _MAX_DOCS)
+    for path in (*survey.media.escapes, *docs.escapes):
+        yield Diagnostic(ERROR, "symlinks", path, "this link leaves the site folder, so it is not followed; put the file itself here")
+
+
+def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR) -> Iterator[Diagnostic]:
+    """Diagnostics of a theme or plugin report as findings. `error` is what an error there counts for here."""
+    for one in diagnostics:
+        severity = error if one["severity"] == ERROR else WARNING
+        yield Diagnostic(severity, check, one.get("path") or fallback, one["message"], one.get("line"))
+
+
+def _doubles(survey: Survey, column: str, *within: str) -> list[Any]:
+    """(path, value, the first path with it) for each document but the first, in path order."""
+    group = ", ".join((column, *within))
+    first = f"first_value(path) OVER (PARTITION BY {group} ORDER BY path)"
+    return survey.rows(f"SELECT path, {column}, first FROM (SELECT path, {column}, {first} AS first FROM documents) WHERE path <> first")
+
+
+def _menu_nodes(survey: Survey) -> Mapping[str, Node]:
+    """The menus that apply, with their lines: of each, the one in the last configuration file that has it; else the navigation file's."""
+    if not survey.config.menus:
+        node = read_data(survey.config, "navigation")[0]
+        return node.entries if isinstance(node, YamlMapping) else {}
+    found: dict[str, Node] = {}
+    for file in survey.config.files:
+        try:
+            tree = load(read_bounded(survey.config.root, file, 1024 * 1024).decode("utf-8-sig"), file, max_nodes=20_000)
+        except (PathFault, YamlFault, UnicodeDecodeError):
+            continue
+        menus = tree.entries.get("menus") if isinstance(tree, YamlMapping) else None
+        found |= menus.entries if isinstance(menus, YamlMapping) else {}
+    return found
+
+
+def _entries(node: Node, depth: int = 0) -> Iterator[Scalar]:
+    """The `url` of every entry that has a name, nested ones too."""
+    if not isinstance(node, Sequence) or depth > 8:
+        return
+    for item in node.items:
+        entries: Mapping[str, Node] = item.entries if isinstance(item, YamlMapping) else {}
+        url = entries.get("url")
+        if isinstance(url, Scalar) and "name" in entries:
+            yield url
+        if "items" in entries:
+            yield from _entries(entries["items"], depth + 1)
