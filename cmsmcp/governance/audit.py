@@ -1,0 +1,157 @@
+"""The audit record: one flat mapping of strings for each intent, outcome and refusal.
+
+Knows the fields (`FIELDS` is the public contract) and what may stand in them. Must not know where records go: the store adds
+the time, and the reason of a refusal that it decides itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cmsmcp.core.ports import Caller
+from cmsmcp.governance.redaction import redact
+
+MAX_VALUE_BYTES = 1024
+MAX_SHAPE_ENTRIES = 32
+MAX_SHAPE_NAME = 64
+
+FIELDS = (
+    ("event", "id of the call; its intent and its outcome share it"),
+    ("phase", "intent (admitted, about to run), outcome (how it ended) or refusal (never ran)"),
+    ("site", "name of the site"),
+    ("client", "key of the rate limit: a token or an address"),
+    ("subject", "person or system the token names, if any"),
+    ("token", "id (jti) of the token, if any; never the token"),
+    ("method", "JSON-RPC method or HTTP route"),
+    ("capability", "tool, resource or route asked for"),
+    ("scope", "scope it needs"),
+    ("category", "audit category the capability declares"),
+    ("decision", "allowed or refused"),
+    ("reason", "why it was refused or failed: rate, concurrency, revoked, scope, arguments, timeout, size, error …"),
+    ("code", "error code the caller got (docs/errors.md)"),
+    ("duration_ms", "milliseconds the work took, with three decimals"),
+    ("result_bytes", "size of the encoded result"),
+    ("arguments", "names and types of the arguments; their redacted values with governance.audit_arguments"),
+)
+
+# Whatever could end a line or steer a terminal in some reader: C0, DEL, C1 (with U+0085), line and paragraph separators,
+# bidirectional controls, lone surrogates (C057).
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What was asked for. `arguments` are as the client sent them."""
+
+    event_id: str
+    method: str
+    capability: str = ""
+    scope: str = ""
+    category: str = ""
+    arguments: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How an admitted call ended: `reason` and `code` stay empty when it went well."""
+
+    reason: str = ""
+    code: int | None = None
+    duration_ms: float = 0.0
+    result_bytes: int | None = None
+
+
+class AuditRecords:
+    """Builds the records of one site. With `arguments`, redacted argument values are kept too, cut to 1 KiB."""
+
+    def __init__(self, site: str, *, arguments: bool = False) -> None:
+        self._site = site
+        self._arguments = arguments
+
+    def intent(self, caller: Caller, event: Event) -> dict[str, str]:
+        return self._record("intent", caller, event, decision="allowed")
+
+    def refusal(self, caller: Caller, event: Event, *, reason: str = "", code: int | None = None) -> dict[str, str]:
+        """`reason` may stay empty when the store decides (rate, concurrency, revoked): it fills it in."""
+        return self._record("refusal", caller, event, decision="refused", reason=reason, code="" if code is None else str(code))
+
+    def outcome(self, caller: Caller, event: Event, result: Result) -> dict[str, str]:
+        """The end of a call; arguments stand in its intent and are not repeated."""
+        bare = Event(event.event_id, event.method, event.capability, event.scope, event.category)
+        return self._record(
+            "outcome", caller, bare,
+            decision="allowed",
+            reason=result.reason,
+            code="" if result.code is None else str(result.code),
+            duration_ms=f"{result.duration_ms:.3f}",
+            result_bytes="" if result.result_bytes is None else str(result.result_bytes),
+        )
+
+    def _record(self, phase: str, caller: Caller, event: Event, **more: str) -> dict[str, str]:
+        record = {
+            "event": event.event_id,
+            "phase": phase,
+            "site": self._site,
+            "client": caller.client,
+            "subject": caller.subject or "",
+            "token": caller.token_id or "",
+            "method": event.method,
+            "capability": event.capability,
+            "scope": event.scope,
+            "category": event.category,
+            "arguments": "" if event.arguments is None else self._describe(event.arguments),
+            **more,
+        }
+        return {name: printable(value) for name, value in record.items() if value}
+
+    def _describe(self, arguments: Mapping[str, Any]) -> str:
+        if self._arguments:
+            return json.dumps(redact(_shortened(arguments)), default=str)
+        return json.dumps(shape(arguments))
+
+
+def printable(text: str) -> str:
+    """At most 1 KiB of UTF-8 on one line: redacted, control characters escaped as `\\u000a`, and marked if cut."""
+    redacted = redact(text[: 4 * MAX_VALUE_BYTES])
+    clean = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", redacted)
+    encoded = clean.encode()
+    if len(encoded) <= MAX_VALUE_BYTES and len(text) <= 4 * MAX_VALUE_BYTES:
+        return clean
+    mark = f" [cut, {len(text)} characters]"
+    return encoded[: MAX_VALUE_BYTES - len(mark)].decode(errors="ignore") + mark
+
+
+def shape(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Names and types of arguments, with lengths, but no values: `{"query": "string(12)", "limit": "number"}`."""
+    return {str(name)[:MAX_SHAPE_NAME]: _type_of(value) for name, value in list(arguments.items())[:MAX_SHAPE_ENTRIES]}
+
+
+def _type_of(value: Any) -> str:
+    if isinstance(value, str):
+        return f"string({len(value)})"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, Mapping):
+        return f"object({len(value)})"
+    if isinstance(value, list | tuple):
+        return f"array({len(value)})"
+    return "null"
+
+
+def _shortened(value: Any, depth: int = 0) -> Any:
+    """Enough of the arguments to fill a record, so that 8 MiB of them cost nothing."""
+    if isinstance(value, str):
+        return value if len(value) <= 2 * MAX_VALUE_BYTES else value[: 2 * MAX_VALUE_BYTES] + f" [cut, {len(value)} characters]"
+    if depth >= 8:
+        return "[cut, too deep]"
+    if isinstance(value, Mapping):
+        return {str(name)[:MAX_SHAPE_NAME]: _shortened(item, depth + 1) for name, item in list(value.items())[:MAX_SHAPE_ENTRIES]}
+    if isinstance(value, list | tuple):
+        return [_shortened(item, depth + 1) for item in value[:MAX_SHAPE_ENTRIES]]
+    return value

@@ -1,0 +1,82 @@
+"""Which key names announce a secret. Knows words; must not know values.
+
+A name is read as words: `accessToken`, `ACCESS-TOKEN`, `access_token` and full-width spellings are all (access, token). As in
+English, the last word says what a thing is: `password_hash` is a secret, `password_policy` and `api_key_env` are not.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+MAX_NAME = 256
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+
+# Secret by themselves, whatever stands before them.
+_NOUNS = frozenset({
+    "password", "passwd", "passphrase", "passcode", "pwd", "secret", "credential", "authorization", "dsn",
+})
+# Secret after one of the qualifiers beside them. `token` alone is one too, unless it marks a place in a list or a design.
+_TOKEN_OF = frozenset({
+    "access", "refresh", "session", "auth", "api", "bearer", "admin", "reset", "csrf", "xsrf", "id", "user", "personal", "service",
+    "deploy", "device", "oauth", "jwt", "bot", "lock", "login", "security", "private", "secret", "webhook", "app", "client", "github",
+})
+_NOT_TOKEN_OF = frozenset({"page", "continuation", "sync", "design", "color", "cancellation", "next", "max", "min"})
+_KEY_OF = frozenset({
+    "api", "private", "secret", "access", "encryption", "encrypt", "signing", "signature", "master", "shared", "deploy", "ssh", "auth",
+    "storage", "session", "service", "account", "license", "rsa", "aes", "hmac", "webhook", "subscription", "security",
+})
+_ID_OF = frozenset({"session"})
+_COOKIE_OF = frozenset({"session", "auth", "login", "set"})
+_STRING_OF = frozenset({"connection", "conn"})
+_QUALIFIED = {"token": _TOKEN_OF, "key": _KEY_OF, "id": _ID_OF, "cookie": _COOKIE_OF, "string": _STRING_OF, "str": _STRING_OF}
+# A form of a secret is as good as the secret: the words before these decide.
+_FORMS = frozenset({
+    "hash", "hashes", "hashed", "digest", "value", "values", "plain", "plaintext", "raw", "base64", "pem", "salt", "encrypted",
+})
+# Words written together, in lower case: `apikey`, `clientsecret`, `sessionid`.
+_TOGETHER = {
+    **{f"{of}{noun}": (of, noun) for noun, words in _QUALIFIED.items() for of in words},
+    **{f"{of}{noun}": (of, noun) for noun in _NOUNS for of in ("db", "user", "client", "app", "admin", "root", "database", "shared")},
+    "bearertoken": ("bearer", "token"), "passwordhash": ("password", "hash"), "passwordhashes": ("password", "hash"),
+}
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case, digits dropped."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
+    found: list[str] = []
+    for word in _WORD.findall(name[-MAX_NAME:]):
+        lower = word.lower()
+        found.extend(_TOGETHER.get(lower) or _TOGETHER.get(_singular(lower)) or (lower,))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name is a secret."""
+    spelled = list(words(name))
+    while len(spelled) > 1 and spelled[-1] in _FORMS:
+        spelled.pop()
+    if not spelled:
+        return False
+    noun = _singular(spelled[-1])
+    of = spelled[-2] if len(spelled) > 1 else ""
+    if noun in _NOUNS:
+        return True
+    if spelled[-1] == "token":
+        return of not in _NOT_TOKEN_OF
+    return of in _QUALIFIED.get(noun, ())
+
+
+def is_count(name: str) -> bool:
+    """Whether a number under this (secret) name counts secrets rather than being one: the name is in the plural."""
+    spelled = words(name)
+    return bool(spelled) and spelled[-1] != _singular(spelled[-1])
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,123 @@
+"""Take secrets out of a JSON value: by the name of a key, and by what a string looks like (seed F40, C054).
+
+Knows rules, nothing of where a value came from or goes. Names are read in tokens (`names.py`), never by substring; patterns
+live in `patterns.py`. Structure and key names stay: a masked string becomes `MARK`, a masked number null, and a boolean under
+a secret name is a setting, not a secret (`password_hashes: true`). Redacting twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cmsmcp.governance.names import is_count, is_secret
+from cmsmcp.governance.patterns import MARK, redact_text
+
+__all__ = ["MARK", "redact"]
+
+MAX_DEPTH = 100
+MAX_NESTED = 3
+MAX_NESTED_CHARS = 1_000_000
+SCHEMA_MAPS = frozenset({
+    "properties", "patternProperties", "$defs", "definitions", "schemas", "dependentSchemas", "securitySchemes", "securityDefinitions",
+})
+"""Keys whose children are named declarations, not values: `properties.password` describes a password and holds none."""
+_QUOTED_STRING = re.compile(r'"([^"]{2,64})"')
+PAIR_NAMES = ("name", "key", "header")
+PAIR_VALUES = ("value", "values")
+
+
+def redact(value: Any) -> Any:
+    """A copy of a JSON value without its secrets. Deeper than `MAX_DEPTH`, nothing is shown but the mark."""
+    return _visit(value, 0, 0)
+
+
+def _visit(value: Any, depth: int, nested: int) -> Any:
+    if isinstance(value, str):
+        return _text(value, nested)
+    if isinstance(value, Mapping):
+        if depth >= MAX_DEPTH:
+            return MARK
+        return _mapping(value, depth + 1, nested)
+    if isinstance(value, list | tuple):
+        if depth >= MAX_DEPTH:
+            return MARK
+        return [_visit(item, depth + 1, nested) for item in value]
+    return value
+
+
+def _mapping(value: Mapping[Any, Any], depth: int, nested: int) -> dict[Any, Any]:
+    masked = _pair_values(value)
+    clean = {}
+    for key, child in value.items():
+        if isinstance(key, str) and (key in masked or (is_secret(key) and not _is_count(key, child))):
+            clean[key] = _mask(child, depth)
+        elif key in SCHEMA_MAPS and isinstance(child, Mapping):
+            clean[key] = _declarations(child, depth + 1, nested)
+        else:
+            clean[key] = _visit(child, depth, nested)
+    return clean
+
+
+def _declarations(value: Mapping[Any, Any], depth: int, nested: int) -> Any:
+    """Names here declare; only a plain value under a secret name is still a value."""
+    if depth >= MAX_DEPTH:
+        return MARK
+    clean = {}
+    for key, child in value.items():
+        is_value = isinstance(key, str) and is_secret(key) and not isinstance(child, Mapping)
+        clean[key] = _mask(child, depth) if is_value else _visit(child, depth + 1, nested)
+    return clean
+
+
+def _pair_values(value: Mapping[Any, Any]) -> tuple[str, ...]:
+    """In `{name: API_KEY, value: …}` the secret's name is a value, and its value has a harmless name."""
+    for field in PAIR_NAMES:
+        name = value.get(field)
+        if isinstance(name, str) and is_secret(name):
+            return PAIR_VALUES
+    return ()
+
+
+def _is_count(key: str, child: Any) -> bool:
+    """`accessTokens: 3` says how many there are."""
+    return isinstance(child, int | float) and is_count(key)
+
+
+def _mask(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return MARK if value else value
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return MARK if depth >= MAX_DEPTH else {key: _mask(child, depth + 1) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return MARK if depth >= MAX_DEPTH else [_mask(item, depth + 1) for item in value]
+    return None
+
+
+def _text(text: str, nested: int) -> str:
+    if len(text) < 8:
+        return text
+    if nested < MAX_NESTED and text.lstrip()[:1] in ("{", "[", '"'):
+        text = _nested_json(text, nested + 1)
+    return redact_text(text)
+
+
+def _nested_json(text: str, nested: int) -> str:
+    """A string that is JSON is redacted as JSON; it stays as it was written unless something had to go."""
+    if len(text) > MAX_NESTED_CHARS or not _may_name_secrets(text):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    clean = _visit(value, 0, nested)
+    return text if clean == value else json.dumps(clean, ensure_ascii=False)
+
+
+def _may_name_secrets(text: str) -> bool:
+    """Whether parsing is worth it: an escape may hide anything, else a secret's name must stand among the quoted strings."""
+    return "\\" in text or any(is_secret(name) for name in set(_QUOTED_STRING.findall(text)))

@@ -1,0 +1,163 @@
+"""What redaction takes out and what it leaves (seed F40, C054, domain §2 permission leaves)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cmsmcp.governance.names import words
+from cmsmcp.governance.redaction import MARK, redact
+
+C054 = {
+    "accessToken": "S3CR3T-01",
+    "refresh_token": "S3CR3T-02",
+    "X-Api-Key": "S3CR3T-03",
+    "PASSWORD": "S3CR3T-04",
+    "dbPasswd": "S3CR3T-05",
+    "clientSecret": "S3CR3T-06",
+    "privateKey": "-----BEGIN PRIVATE KEY-----\nS3CR3T-07\n-----END PRIVATE KEY-----",
+    "session": {"cookieValue": {"sessionId": "S3CR3T-08"}},
+    "env": [{"name": "API_KEY", "value": "S3CR3T-09"}, [{"password_hash": "S3CR3T-10"}]],
+    "headers": ["Authorization: Bearer S3CR3T-11"],
+    "raw": '{"api_key":"S3CR3T-12"}',
+    "password": ["S3CR3T-13", {"a": "S3CR3T-14"}],
+    "secret": 123456789,
+    "ａｐｉ＿ｋｅｙ": "S3CR3T-15",
+    "arguments": {"apiKey": "S3CR3T-16", "nested": [[{"refreshToken": "S3CR3T-17"}]]},
+    "query": "Bearer S3CR3T-18-0123456789abcdef",
+}
+
+
+def test_every_listed_secret_is_masked_and_every_name_kept() -> None:
+    """C054: eighteen values, and a number."""
+    clean = redact(C054)
+    assert "S3CR3T" not in json.dumps(clean, ensure_ascii=False)
+    assert clean["secret"] is None
+    assert list(clean) == list(C054)
+    assert clean["session"] == {"cookieValue": {"sessionId": MARK}}
+    assert clean["env"] == [{"name": "API_KEY", "value": MARK}, [{"password_hash": MARK}]]
+    assert clean["password"] == [MARK, {"a": MARK}]
+    assert clean["headers"] == [f"Authorization: Bearer {MARK}"]
+    assert json.loads(clean["raw"]) == {"api_key": MARK}
+
+
+@pytest.mark.parametrize("kept", [
+    {"maxTokens": 4096, "max_tokens": 5, "tokenizer": "bpe", "token_type": "Bearer", "tokens": {"color": "#fff"}, "nextPageToken": "abc"},
+    {"password_hashes": True, "admin_tokens": False, "totp_secrets": True, "session_store": True, "deploy_keys": True},
+    {"secrets": {"access": {"admin_tokens": True, "session_store": False, "password_hashes": True}}},
+    {"api_key_env": "OPENAI_API_KEY", "password_policy": "12 characters", "secret_name": "db", "passwordLength": 12},
+    {"author": "Pat Secretan", "keywords": ["key", "token"], "primaryKey": "id", "key": "hero", "public_key": "abc", "passenger": "x"},
+    {"properties": {"password": {"type": "string"}, "token": {"type": "string", "description": "Your token"}}},
+    {"components": {"securitySchemes": {"apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"}},
+                    "schemas": {"Secret": {"type": "object"}}}},
+    {"$defs": {"accessToken": {"type": "string", "format": "token"}}},
+    {"parameters": [{"name": "api_key", "in": "header", "schema": {"type": "string"}}]},
+    {"accessTokens": 3, "empty": {"password": ""}, "none": {"password": None}},
+    {"title": "Password: tips", "sub": "Secret: Santa?",
+     "body": "Send a bearer token, or basic authentication, to https://user:password@example.com"},
+    {"body": "curl -H 'Authorization: Bearer <token>' https://x.example\nAuthorization: Bearer $TOKEN\nDSN=postgres://app:${DB_PASSWORD}@db/x"},
+    {"body": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "code": "sk-learn and ask-me, eyJust, AKIA, ghp_xxxx"},
+    {"body": '```json\n{"api_key": "YOUR_API_KEY", "password": "..."}\n```'},
+], ids=str)
+def test_what_is_no_secret_stays(kept: dict) -> None:
+    """design §7: by tokenised names, never by substring; schemas and placeholders stay; a boolean is a setting."""
+    assert redact(kept) == kept
+
+
+@pytest.mark.parametrize("text", [
+    "postgres://app:hunter2Zq@db.internal:5432/site",
+    "see redis://:hunter2Zq@cache/0 for more",
+    "https://deploy:hunter2Zq@git.example.com/repo.git",
+    "Server=tcp:db;Database=x;User Id=sa;Password=hunter2Zq;Encrypt=yes",
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=hunter2Zq==;EndpointSuffix=core",
+    "host=db user=app password=hunter2Zq dbname=x",
+    "API_KEY=hunter2Zq",
+    "export DB_PASSWORD=hunter2Zq",
+    "X-Api-Key: hunter2Zq",
+    "Authorization: Basic aHVudGVyhunter2Zq",
+    "authorization: hunter2Zq",
+    "set the header to bearer hunter2Zq0123456789",
+    'In the file:\n```json\n{"client_secret": "hunter2Zq", "name": "x"}\n```\n',
+    '[{"deep": "{\\"session_token\\": \\"hunter2Zq\\"}"}]',
+    "-----BEGIN RSA PRIVATE KEY-----\nhunter2Zq\n-----END RSA PRIVATE KEY-----",
+    "text -----BEGIN OPENSSH PRIVATE KEY-----\nhunter2Zq0123456789012345678901234567890123456789",
+
+    "ghp_hunter2Zq0123456789abcdefghij0123456789",
+    "github_pat_hunter2Zq0123456789abcdefghij",
+    "glpat-hunter2Zq0123456789ab",
+    "xoxb-hunter2Zq-0123456789",
+    "sk_live_hunter2Zq0123456789",
+    "rk_test_hunter2Zq0123456789",
+    "sk-ant-hunter2Zq0123456789ab",
+    "AIzahunter2Zq0123456789abcdefghij0123456",
+    "npm_hunter2Zq0123456789abcdefghij0123456",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJodW50ZXIyWnEifQ.hunter2Zq",
+    "plank_" + "0123456789abcdef" * 4,
+    "$argon2id$v=19$m=65536,t=3,p=4$hunter2Zq$hunter2Zqhunter2Zq",
+    "argon2id$65536$3$4$hunter2Zq$hunter2Zqhunter2Zq",
+    "$2b$12$hunter2Zq0123456789./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef",
+    "pbkdf2-sha256$600000$hunter2Zq$hunter2Zqhunter2Zq",
+], ids=lambda text: text[:30])
+def test_a_secret_is_known_by_its_looks(text: str) -> None:
+    """design §7: value patterns in every string, bodies and nested JSON too."""
+    clean = redact({"body": text, "in a page": f"Some words.\n\n{text}\n\nMore words.", "list": [[text]]})
+    assert "hunter2Zq" not in json.dumps([clean["body"], clean["list"]])
+    assert MARK in clean["body"]
+    assert text not in clean["in a page"] or text.startswith(("API_KEY", "export", "X-Api", "[")), "whole-string forms only"
+
+
+@pytest.mark.parametrize(("name", "expected"), [
+    ("accessToken", ("access", "token")), ("ACCESS_TOKEN", ("access", "token")), ("access-token", ("access", "token")),
+    ("APIKey", ("api", "key")), ("apikey", ("api", "key")), ("x.api.key2", ("x", "api", "key")), ("Ａccess＿Ｔoken", ("access", "token")),
+    ("clientsecret", ("client", "secret")), ("maxTokens", ("max", "tokens")), ("", ()),
+])
+def test_names_are_read_in_words(name: str, expected: tuple[str, ...]) -> None:
+    assert words(name) == expected
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-10, 10) | st.text(max_size=20)
+    | st.sampled_from(["Bearer abcdefgh0123456789", "a://u:p9@h", '{"token":"q1w2e3"}', "API_KEY=zz9", "AKIAABCDEFGH12345678"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["a", "password", "apiKey", "name", "value", "properties", "tokens", "x"]), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(json_values)
+def test_redacting_twice_changes_nothing(value: object) -> None:
+    once = redact(value)
+    assert redact(once) == once
+
+
+@given(json_values)
+def test_structure_and_names_stay(value: object) -> None:
+    def skeleton(node: object) -> object:
+        if isinstance(node, dict):
+            return {key: skeleton(child) for key, child in node.items()}
+        return [skeleton(child) for child in node] if isinstance(node, list) else None
+
+    assert skeleton(redact(value)) == skeleton(value)
+
+
+secret_names = st.sampled_from(["password", "accessToken", "API-KEY", "client_secret", "Session Id", "refreshToken", "passwordHash"])
+paths = st.lists(st.sampled_from(["list", "map", "json"]), max_size=4)
+
+
+@given(secret_names, paths)
+def test_a_canary_under_a_secret_name_never_survives_wherever_it_stands(name: str, path: list[str]) -> None:
+    """C054: deep or list-nested, and JSON inside strings (three levels of it)."""
+    value: object = {name: {"deep": ["CANARY-0001"]}}
+    for step in path[:3]:
+        value = [value] if step == "list" else {"safe": value} if step == "map" else json.dumps(value)
+    assert "CANARY" not in json.dumps(redact(value))
+
+
+def test_a_deep_value_ends_in_the_mark_not_in_an_error() -> None:
+    value: object = "x"
+    for _ in range(5000):
+        value = [value]
+    assert MARK in str(redact(value))
