@@ -1,0 +1,222 @@
+"""How the site is doing: the `Operations` port. Health is cheap and never fails; validation is thorough (`validation`).
+
+Nothing is written, not even a probe: access is asked of the system (domain §2 "Health"). Counts take in unpublished documents,
+for these reports are for the people who run the site.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypedDict
+
+from cmsmcp import __version__
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.protocol.errors import CallError, TimedOut
+from cmsmcp.site.catalog_reader import CatalogReader
+from cmsmcp.site.checks_survey import Survey
+from cmsmcp.site.config import ConfigFault
+from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.media import read_media
+from cmsmcp.site.model import ERROR, SiteConfig
+from cmsmcp.site.state import IndexState
+from cmsmcp.site.validation import Reports, Validation, validate
+from cmsmcp.site.visibility import STATUS_SQL
+from cmsmcp.site.walk import iso_time
+
+KEPT_SECONDS = 5.0
+"""How long a health report is given out again, unless the index has moved on."""
+
+
+class Check(TypedDict):
+    """`status` is "pass" or "fail"."""
+
+    name: str
+    status: str
+    message: str
+
+
+class Health(TypedDict):
+    """`status` is "healthy", or "degraded" as soon as a check fails; `ready` says whether the site can be served.
+
+    `content`: `document_count`, `route_count`, `taxonomy_count`, `taxonomy_term_count`, `media_count` (integers), `by_type`, `by_lang`,
+    `by_status`, `media_counts` (name to integer). `storage`, in bytes and files: `content_bytes`, `media_bytes`,
+    `derived_version_count`, `derived_trash_count`. Both are empty while there is no index.
+    """
+
+    status: str
+    ready: bool
+    version: str
+    generated_at: str
+    uptime_seconds: float
+    checks: list[Check]
+    content: dict[str, Any]
+    storage: dict[str, int]
+
+
+class SiteOperations:
+    """Safe to share between threads and greenlets. `clock` is in seconds since 1970."""
+
+    def __init__(
+        self, definitions: Callable[[], Definitions], reader: CatalogReader, state: IndexState, reports: Reports,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._definitions = definitions
+        self._reader = reader
+        self._state = state
+        self._reports = reports
+        self._clock = clock
+        self._started = clock()
+        self._kept: tuple[float, Any, Health] | None = None
+
+    def health(self, deadline: Deadline) -> Health:
+        """Raises TimedOut past the deadline; whatever else goes wrong is a failed check."""
+        now, generation = self._clock(), self._reader.meta().get("generation")
+        if self._kept is None or now >= self._kept[0] or self._kept[1] != generation:
+            self._kept = (now + KEPT_SECONDS, generation, self._examine(deadline))
+        kept = self._kept[2]
+        return {**kept, "uptime_seconds": round(max(0.0, now - self._started), 3)}
+
+    def validate(self, deadline: Deadline) -> Validation:
+        """Every finding of every check. Raises TimedOut past the deadline, Unavailable while there is no index."""
+        self._state.await_ready(deadline)
+        return validate(Survey(self._definitions().config, self._reader, int(self._clock() * 1000), deadline), self._reports)
+
+    def _examine(self, deadline: Deadline) -> Health:
+        ready = self._state.ready()
+        try:
+            config = self._definitions().config
+        except ConfigFault as fault:
+            first = fault.faults[0] if fault.faults else None
+            return self._report(False, [_failed("config", f"{first.file}, line {first.line}: {first.message}" if first else "unreadable")])
+        checks = [*_storage(config), self._check("index", self._index), self._check("config", lambda: _config(config))]
+        checks.append(self._check("theme", lambda: self._theme(deadline)))
+        checks.append(self._check("plugins", lambda: self._plugins(deadline)))
+        checks.append(self._check("content", lambda: self._content(deadline)))
+        counts: tuple[dict[str, Any], dict[str, int]] = ({}, {})
+        if ready:
+            try:
+                counts = self._counts(config, deadline)
+            except (CallError, OSError) as fault:
+                if isinstance(fault, TimedOut):
+                    raise
+        return self._report(ready, checks, *counts)
+
+    def _report(self, ready: bool, checks: list[Check], content: Any = None, storage: Any = None) -> Health:
+        degraded = not ready or any(check["status"] == "fail" for check in checks)
+        return {
+            "status": "degraded" if degraded else "healthy",
+            "ready": ready,
+            "version": __version__,
+            "generated_at": iso_time(self._clock()),
+            "uptime_seconds": 0.0,
+            "checks": checks,
+            "content": content or {},
+            "storage": storage or {},
+        }
+
+    def _check(self, name: str, run: Callable[[], str | tuple[str, bool]]) -> Check:
+        """Run one check: it returns its message, and False with it if it failed. What it raises is a failure of its own."""
+        try:
+            outcome = run()
+        except TimedOut:
+            raise
+        except CallError as fault:
+            return _failed(name, fault.message)
+        except OSError:
+            return _failed(name, "files cannot be read; check their permissions")
+        message, passed = (outcome, True) if isinstance(outcome, str) else outcome
+        return {"name": name, "status": "pass" if passed else "fail", "message": message}
+
+    def _index(self) -> str | tuple[str, bool]:
+        done, total = self._state.progress()
+        if not self._state.ready():
+            return f"{done} of {total} documents read so far", False
+        return f"generation {self._reader.meta().get('generation', 0)}"
+
+    def _theme(self, deadline: Deadline) -> str | tuple[str, bool]:
+        report = self._reports.themes.validate(None, deadline)
+        errors = sum(1 for one in report["diagnostics"] if one["severity"] == ERROR)
+        if not report["valid"]:
+            return f"{_count(errors, 'error')} in {report['name']}; validate_theme names them", False
+        return f"{report['name']} is valid"
+
+    def _plugins(self, deadline: Deadline) -> str | tuple[str, bool]:
+        records = self._reports.plugins.records(deadline)
+        faulty = sorted(record["name"] for record in records if record["enabled"] and record["health"] != "enabled")
+        if faulty:
+            return f"not in order: {', '.join(faulty[:20])}", False
+        return _count(sum(1 for record in records if record["enabled"]), "plugin") + " enabled"
+
+    def _content(self, deadline: Deadline) -> str | tuple[str, bool]:
+        sql = (
+            "SELECT path, line, message, count(*) OVER () FROM diagnostics"
+            " WHERE severity = 'error' AND origin <> 'config' ORDER BY path, line LIMIT 1"
+        )
+        first = self._reader.row(sql, (), deadline)
+        if first is None:
+            return _count(self._reader.row("SELECT count(*) FROM documents", (), deadline)[0], "document")
+        path, line, message, count = first
+        place = f"{path}, line {line}" if line else path
+        return f"{_count(count, 'error')}; the first: {place}: {message}; validate_configuration names the rest", False
+
+    def _counts(self, config: SiteConfig, deadline: Deadline) -> tuple[dict[str, Any], dict[str, int]]:
+        def one(sql: str) -> int:
+            return self._reader.row(sql, (), deadline)[0] or 0
+
+        media = read_media(config, deadline)
+        content = {
+            "document_count": one("SELECT count(*) FROM documents"),
+            "route_count": one("SELECT count(*) FROM documents WHERE served"),
+            "taxonomy_count": one("SELECT count(DISTINCT taxonomy) FROM terms"),
+            "taxonomy_term_count": one("SELECT count(*) FROM (SELECT DISTINCT taxonomy, term FROM terms)"),
+            "media_count": len(media.files),
+            "by_type": self._grouped("type", deadline),
+            "by_lang": self._grouped("lang", deadline),
+            "by_status": self._grouped(STATUS_SQL, deadline),
+            "media_counts": media.counts(),
+        }
+        storage = {
+            "content_bytes": one("SELECT sum(size) FROM files"),
+            "media_bytes": sum(file.size for file in media.files.values()),
+            "derived_version_count": media.derived["version"],
+            "derived_trash_count": media.derived["trash"],
+        }
+        return content, storage
+
+    def _grouped(self, column: str, deadline: Deadline) -> dict[str, int]:
+        sql = f"SELECT {column} AS name, count(*) FROM documents WHERE :now IS NOT NULL GROUP BY name ORDER BY name LIMIT 1000"
+        return dict(self._reader.rows(sql, {"now": int(self._clock() * 1000)}, deadline))
+
+
+def _storage(config: SiteConfig) -> Iterator[Check]:
+    """Folders that can be entered and listed. One that is not there is an empty one (domain §7 "missing folders")."""
+    for name in ("content", "data", "public", "themes", "plugins"):
+        folder = getattr(config, f"{name}_dir")
+        path = config.root / folder
+        if not path.exists():
+            yield {"name": f"storage.{name}", "status": "pass", "message": f"{folder} is not there, which counts as empty"}
+        elif not path.is_dir():
+            yield _failed(f"storage.{name}", f"{folder} is not a folder")
+        elif not os.access(path, os.R_OK | os.X_OK):
+            yield _failed(f"storage.{name}", f"{folder} cannot be read; check its permissions")
+        else:
+            yield {"name": f"storage.{name}", "status": "pass", "message": f"{folder} can be read"}
+
+
+def _config(config: SiteConfig) -> str | tuple[str, bool]:
+    errors = [one for one in config.diagnostics if one.severity == ERROR]
+    if not errors:
+        return "valid"
+    first = errors[0]
+    return f"{_count(len(errors), 'error')}; the first: {first.path}, line {first.line}: {first.message}", False
+
+
+def _failed(name: str, message: str) -> Check:
+    return {"name": name, "status": "fail", "message": message}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
