@@ -1,0 +1,54 @@
+"""Keys derived from `CMSMCP_SECRET_KEY`: one per purpose, so that a leaked signature of one kind opens nothing of another.
+
+Knows HKDF and rotation. Must not read the environment; the secret comes in as text and never goes out, not even in an error.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+MIN_SECRET_BYTES = 32
+MAX_SECRETS = 8
+_HOW = "Make one with: openssl rand -hex 32"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A derived key. `id` names it in a token header and gives nothing of it away."""
+
+    id: str
+    secret: bytes = field(repr=False)
+
+
+class Keyring:
+    """The keys of one purpose, newest first: the first signs, all of them verify (rotation)."""
+
+    def __init__(self, text: str, purpose: str) -> None:
+        """`text` is one secret or several, comma-separated, each of 32 bytes or more. ValueError says what is wrong with it."""
+        secrets = [part.strip().encode() for part in text.split(",") if part.strip()]
+        if not secrets:
+            raise ValueError(f"CMSMCP_SECRET_KEY is not set. {_HOW}")
+        if len(secrets) > MAX_SECRETS:
+            raise ValueError(f"CMSMCP_SECRET_KEY holds {len(secrets)} keys; at most {MAX_SECRETS} can be rotated through.")
+        for number, secret in enumerate(secrets, 1):
+            if len(secret) < MIN_SECRET_BYTES:
+                raise ValueError(f"CMSMCP_SECRET_KEY: key {number} has {len(secret)} bytes, {MIN_SECRET_BYTES} are needed. {_HOW}")
+        keys = [_derive(secret, purpose) for secret in secrets]
+        self.signing = keys[0]
+        self._by_id = {key.id: key for key in reversed(keys)}
+
+    def find(self, key_id: object) -> Key | None:
+        return self._by_id.get(key_id) if isinstance(key_id, str) else None
+
+
+def _derive(secret: bytes, purpose: str) -> Key:
+    name = _expand(secret, f"cmsmcp/v1/{purpose}/id", 9)
+    return Key(base64.urlsafe_b64encode(name).decode(), _expand(secret, f"cmsmcp/v1/{purpose}/key", 32))
+
+
+def _expand(secret: bytes, info: str, length: int) -> bytes:
+    return HKDF(algorithm=SHA256(), length=length, salt=None, info=info.encode()).derive(secret)
