@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.layers import BASE, ConfigFault, read_layers
 
 MIN_SECRET = 32
+KEY_FILE = "secret.key"
 
 
 class SettingsError(Exception):
@@ -32,10 +33,10 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """`redis_url` None: not set. `secrets` newest first, empty: not set. `state_dir` None: the user's default."""
+    """None: not set. `secret` is one key or several, as `identity.keys` reads them; without `state_dir` the user's default is meant."""
 
     redis_url: str | None = None
-    secrets: tuple[bytes, ...] = ()
+    secret: str | None = field(default=None, repr=False)
     state_dir: Path | None = None
 
 
@@ -65,13 +66,10 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """The three variables of the fixed interface. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
     faults = [f"{name} is set but empty; give it a value or unset it" for name in _VARIABLES if not variables.get(name, "x").strip()]
-    secrets = tuple(part.encode() for part in re.split(r"[\s,]+", variables.get("CMSMCP_SECRET_KEY", "").strip()) if part)
-    if any(len(secret) < MIN_SECRET for secret in secrets):
-        faults.append(f"CMSMCP_SECRET_KEY needs {MIN_SECRET} bytes or more per key (several, newest first, are separated by commas)")
     if faults:
         raise SettingsError(*faults)
     state = variables.get("CMSMCP_STATE_DIR")
-    return Environment(variables.get("REDIS_URL"), secrets, Path(state).expanduser() if state else None)
+    return Environment(variables.get("REDIS_URL"), variables.get("CMSMCP_SECRET_KEY"), Path(state).expanduser() if state else None)
 
 
 _VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
@@ -106,28 +104,28 @@ def state_folder(root: Path, environment: Environment) -> Path:
     return folder
 
 
-def find_secrets(environment: Environment, state: Path) -> tuple[bytes, ...]:
-    """The keys tokens are signed with, newest first: the environment's, else the one kept in the state folder; empty if there is none."""
-    if environment.secrets:
-        return environment.secrets
+def find_secret(environment: Environment, state: Path) -> str | None:
+    """What tokens are signed with: the environment's key, else the one kept in the state folder, else None."""
+    if environment.secret is not None:
+        return environment.secret
     try:
-        kept = (state / "secret.key").read_bytes().strip()
+        kept = (state / KEY_FILE).read_text().strip()
     except FileNotFoundError:
-        return ()
+        return None
     if len(kept) < MIN_SECRET:
-        raise SettingsError(f"{state / 'secret.key'} is damaged; delete it (tokens made with it end) or set CMSMCP_SECRET_KEY")
-    return (kept,)
+        raise SettingsError(f"{state / KEY_FILE} is damaged; delete it (tokens made with it end) or set CMSMCP_SECRET_KEY")
+    return kept
 
 
 def make_secret(state: Path) -> bool:
     """Keep a new key in the state folder, readable by its owner alone. False if there is one already."""
     import secrets
 
-    draft = state / f"secret.key.{os.getpid()}"
+    draft = state / f"{KEY_FILE}.{os.getpid()}"
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(48))
     try:
-        os.link(draft, state / "secret.key")  # whole or not at all, and never over another one
+        os.link(draft, state / KEY_FILE)  # whole or not at all, and never over another one
     except FileExistsError:
         return False
     finally:
