@@ -75,6 +75,10 @@ class AuditRecords:
     def intent(self, caller: Caller, event: Event) -> dict[str, str]:
         return self._record("intent", caller, event, decision="allowed")
 
+    def refused(self, intent: Mapping[str, str]) -> dict[str, str]:
+        """The refusal of what `intent` describes, for a store that decides between the two; it adds the reason."""
+        return {**intent, "phase": "refusal", "decision": "refused"}
+
     def refusal(self, caller: Caller, event: Event, *, reason: str = "", code: int | None = None) -> dict[str, str]:
         """`reason` may stay empty when the store decides (rate, concurrency, revoked): it fills it in."""
         return self._record("refusal", caller, event, decision="refused", reason=reason, code="" if code is None else str(code))
