@@ -1,0 +1,138 @@
+"""One folder of a theme or a plugin: its files, the links that leave it, and a signature that changes when they do.
+
+Knows nothing of what the files mean. Nothing is read, so a scan is cheap enough to run at every call; what is derived from
+the files is kept by `Kept` for as long as the signature stays.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.site.paths import inside
+
+T = TypeVar("T")
+
+MAX_FILES = 5_000
+MAX_DEPTH = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """`path` and everything in `files` and `escapes` are site paths, sorted. `truncated`: there was more than MAX_FILES or MAX_DEPTH.
+
+    `escapes` are symbolic links that name something outside the folder; they are not among `files`. Links to a file inside
+    are; links to a folder inside are left out, since that folder is walked itself.
+    """
+
+    path: str
+    files: tuple[str, ...]
+    escapes: tuple[str, ...]
+    truncated: bool
+    signature: bytes
+
+    def within(self, relative: str) -> str:
+        """The site path of something in this folder."""
+        return f"{self.path}/{relative}"
+
+
+def names_in(root: Path, relative: str) -> list[str]:
+    """Sorted names of the folders in `relative`: no dot folders, none whose link leaves the site, none that is not text."""
+    base = root / relative
+    if not inside(root, base):
+        return []
+    try:
+        with os.scandir(base) as entries:
+            found = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir() and inside(root, entry.path)]
+    except OSError:
+        return []
+    return sorted(name for name in found if name.isprintable())
+
+
+def scan(root: Path, relative: str, skip: frozenset[str], deadline: Deadline) -> Folder:
+    """The folder at the site path `relative`; folders named in `skip` are passed over, at any depth."""
+    base = os.path.realpath(root / relative)
+    digest = blake2b(digest_size=16)
+    files: list[str] = []
+    escapes: list[str] = []
+    truncated = False
+    pending = [(base, relative, 0)]
+    while pending:
+        deadline.check()
+        place, shown, depth = pending.pop()
+        for entry in _entries(place):
+            name = f"{shown}/{entry.name}"
+            kind, found = _kind(base, entry)
+            digest.update(f"{name}\0{kind}\0{found}\n".encode("utf-8", "surrogateescape"))
+            if kind == "folder" and entry.name not in skip:
+                truncated |= depth >= MAX_DEPTH
+                if depth < MAX_DEPTH:
+                    pending.append((entry.path, name, depth + 1))
+            elif kind == "file" and name.isprintable():
+                files.append(name)
+            elif kind == "escape":
+                escapes.append(name)
+        if len(files) + len(escapes) > MAX_FILES:
+            truncated = True
+            break
+    return Folder(relative, tuple(sorted(files)[:MAX_FILES]), tuple(sorted(escapes)[:MAX_FILES]), truncated, digest.digest())
+
+
+def _entries(place: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            yield from sorted(entries, key=lambda entry: entry.name)
+    except OSError:  # it vanished, or may not be opened: reading a file of it says so
+        return
+
+
+def _kind(base: str, entry: os.DirEntry[str]) -> tuple[str, str]:
+    """("file", "folder", "escape" or "other", what makes it differ from an earlier state of itself)."""
+    try:
+        if entry.is_symlink():
+            if not inside(base, entry.path):
+                return "escape", ""
+            found = entry.stat()
+            return ("file" if stat.S_ISREG(found.st_mode) else "other"), _state(found)
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return "other", ""
+    if stat.S_ISDIR(found.st_mode):
+        return "folder", ""
+    return ("file" if stat.S_ISREG(found.st_mode) else "other"), _state(found)
+
+
+def _state(found: os.stat_result) -> str:
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_mode}"
+
+
+class Kept:
+    """What was derived from folders, one value for each key, dropped when the folder's signature changes. Holds `limit` values.
+
+    The values are shared between callers: nobody may change them.
+    """
+
+    def __init__(self, limit: int = 256) -> None:
+        self._limit = limit
+        self._values: dict[tuple[str, str], tuple[bytes, object]] = {}
+        self._lock = Lock()
+
+    def get(self, kind: str, folder: Folder, build: Callable[[], T]) -> T:
+        key = (kind, folder.path)
+        held = self._values.get(key)
+        if held is not None and held[0] == folder.signature:
+            return held[1]  # type: ignore[return-value]
+        value = build()
+        with self._lock:
+            self._values.pop(key, None)
+            self._values[key] = (folder.signature, value)
+            while len(self._values) > self._limit:
+                del self._values[next(iter(self._values))]
+        return value
