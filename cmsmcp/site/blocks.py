@@ -66,6 +66,7 @@ class _Reader:
         self._lines: list[str] = []
         self._end: re.Pattern[str] = _BLANK
         self._rows = False
+        self._hollow = False
 
     def read(self, body: str) -> list[Block]:
         number = 0
@@ -88,13 +89,12 @@ class _Reader:
             self._close()
         opened, rest = self._open_containers(rest, matched, whole)
         if not rest or rest.isspace():
-            if not whole and not opened and self._containers:
-                self._drop_to(matched)
-            self._close()
+            self._read_blank(matched, opened)
             return
+        self._hollow = False
         lazy = self._kind == TEXT and not opened
         if rest.startswith("    "):
-            if lazy:
+            if lazy and not self._rows:
                 self._add_text(rest, number)
             else:
                 self._leave(matched, opened)
@@ -107,6 +107,15 @@ class _Reader:
             self._add_text(rest, number)
         elif not opened and not whole:
             self._containers = self._containers[:matched]
+
+    def _read_blank(self, matched: int, opened: bool) -> None:
+        """A blank line ends a leaf, a quote that does not go on, and a list item that began with a blank line (CommonMark §5.2)."""
+        if not opened:
+            self._drop_to(matched)
+            if self._hollow and self._containers and self._containers[-1] != _QUOTE:
+                self._containers.pop()
+        self._hollow = opened
+        self._close()
 
     def _match_containers(self, line: str) -> tuple[int, int]:
         """How many open containers go on in this line, and where their content starts."""
