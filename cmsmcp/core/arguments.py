@@ -83,7 +83,7 @@ def _at(schema: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
 def _spelled(path: tuple[str, ...]) -> str:
     spelled = path[0]
     for step in path[1:]:
-        spelled += f"[{step}]" if step.isdigit() else f".{step}"
+        spelled += f".{step}" if step.isidentifier() else f"[{step if step.isdigit() else repr(step)}]"
     return spelled[:_SHOWN_NAME]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def enter(exchange: Exchange, toll: Toll, event: Event | None = None) -> Permit:
     """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` describes it for the audit."""
     caller, ports = exchange.caller, exchange.ports
     event_id = event.event_id if event is not None else new_event_id()
-    recorded = event if event is not None and ports.policy.audit else None
+    intent = _intent(exchange, event_id, event) if ports.policy.audit else None
     verdict = ports.admission().admit(
         Ask(
             event_id=event_id,
@@ -81,13 +82,13 @@ def enter(exchange: Exchange, toll: Toll, event: Event | None = None) -> Permit:
             permit=toll.permit,
             lease_ms=int(toll.seconds * 1000) + LEASE_MARGIN_MS,
             token_id=caller.token_id,
-            intent=ports.records().intent(caller, recorded) if recorded is not None and toll.audited else None,
-            refusal=ports.records().refusal(caller, recorded) if recorded is not None else None,
+            intent=intent if toll.audited else None,
+            refusal=ports.records().refused(intent) if intent is not None else None,
         )
     )
     if verdict.reason is not None:
         raise _refused(verdict.reason, verdict.retry_after_ms)
-    return Permit(ports, caller, event_id, recorded if toll.audited else None)
+    return Permit(ports, caller, event_id, event if toll.audited and ports.policy.audit else None)
 
 
 def charge(exchange: Exchange, cost: int = 1) -> None:
@@ -99,6 +100,14 @@ def refuse(exchange: Exchange, event: Event, *, reason: str, code: int) -> None:
     """Write down a refusal that was decided here, not by the admission."""
     if exchange.ports.policy.audit:
         exchange.ports.admission().record(exchange.ports.records().refusal(exchange.caller, event, reason=reason, code=code))
+
+
+def _intent(exchange: Exchange, event_id: str, event: Event | None) -> Mapping[str, str]:
+    if event is None:
+        from cmsmcp.governance.audit import Event
+
+        event = Event(event_id, exchange.request.method)
+    return exchange.ports.records().intent(exchange.caller, event)
 
 
 def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:

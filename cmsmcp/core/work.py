@@ -29,6 +29,8 @@ class Work:
     def run(self, deadline: Deadline, flight: Flight) -> Any:
         """The task's result. Raises what it raised, or TimedOut or Cancelled while it still runs."""
         flight.bind(deadline)
+        if deadline.cancelled:
+            raise Cancelled
         self._open += 1
         try:
             threading.Thread(target=self._work, args=(flight,), name="cmsmcp-work", daemon=True).start()

@@ -124,7 +124,7 @@ def _float(digits: str) -> float:
 
 def _refuse_depth(value: Any) -> None:
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         children = (node.values() if isinstance(node, dict) else node for node in level)
         level = [child for some in children for child in some if isinstance(child, dict | list)]
         if not level:

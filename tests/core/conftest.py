@@ -1,0 +1,82 @@
+"""A service around hand-written capabilities, with an admission that writes down what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from cmsmcp.core.capability import Capability
+from cmsmcp.core.ports import Ask, Caller, Site, Verdict
+from cmsmcp.core.registry import Registry
+from cmsmcp.core.service import Connection, Outcome, Service
+from cmsmcp.governance.policy import Policy
+
+SCOPES = frozenset({"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"})
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+
+class WrittenAdmission:
+    """Admits everything unless `verdict` says otherwise; keeps every ask, release and record in order."""
+
+    def __init__(self) -> None:
+        self.verdict = Verdict(None)
+        self.asks: list[Ask] = []
+        self.releases: list[tuple[str, Mapping[str, str] | None]] = []
+        self.records: list[Mapping[str, str]] = []
+        self.lock = threading.Lock()
+
+    def admit(self, ask: Ask) -> Verdict:
+        with self.lock:
+            self.asks.append(ask)
+        return self.verdict
+
+    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+        with self.lock:
+            self.releases.append((event_id, outcome))
+
+    def record(self, event: Mapping[str, str]) -> None:
+        with self.lock:
+            self.records.append(event)
+
+    def balanced(self) -> bool:
+        """Every admitted ask was released exactly once."""
+        with self.lock:
+            return sorted(ask.event_id for ask in self.asks) == sorted(event_id for event_id, _ in self.releases)
+
+
+class Bench:
+    """A service under test. `ask` sends one request on its connection and gives the decoded reply (None: nothing was sent)."""
+
+    def __init__(self, capabilities: list[Capability], policy: Policy, site: Callable[[], Site]) -> None:
+        self.admission = WrittenAdmission()
+        self.registry = Registry(capabilities)
+        self.service = Service(policy, lambda: self.registry, site, lambda: self.admission, "9.9.9", site_name="bench")
+        self.caller = Caller("local", SCOPES)
+        self.connection = Connection("2025-11-25")
+        self.outcome = Outcome()
+
+    def send(self, message: Any, headers: Mapping[str, str] | None = None) -> Any:
+        raw = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.outcome = self.service.handle(raw, self.caller, self.connection, headers)
+        return None if self.outcome.body is None else json.loads(self.outcome.body)
+
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, *, id: Any = 1, headers: Mapping[str, str] | None = None) -> Any:
+        return self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}, headers)
+
+    def ask_modern(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        return self.ask(method, {**(params or {}), "_meta": META})
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})
+
+
+@pytest.fixture
+def bench() -> Callable[..., Bench]:
+    def make(*capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None) -> Bench:
+        return Bench(list(capabilities), policy or Policy(enabled=True, scopes=SCOPES, audit=True), site or (lambda: Site(*[None] * 6)))  # type: ignore[arg-type]
+
+    return make

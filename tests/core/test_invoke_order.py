@@ -1,0 +1,397 @@
+"""One governed call: the order of checks, what each failure looks like, and what governance sees of it (design §7, style §2)."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+from marshmallow import Schema, fields
+from marshmallow.validate import Range
+
+from cmsmcp.core.capability import Text, resource, tool
+from cmsmcp.core.ports import Caller, Verdict
+from cmsmcp.governance.policy import Override, Policy, Rate
+from cmsmcp.protocol import errors
+
+ran: list[object] = []
+
+
+class Words(Schema):
+    text = fields.String(required=True)
+    times = fields.Integer(strict=True, load_default=1, validate=Range(1, 5))
+
+
+class Said(Schema):
+    said = fields.String(required=True)
+    token = fields.String()
+
+
+@tool(scope="read:content", audit="test.echo", input=Words, output=Said)
+def echo(arguments, call):
+    """Says it again."""
+    ran.append(arguments)
+    return {"said": arguments["text"] * arguments["times"], "undeclared": "never leaves"}
+
+
+@tool(scope="read:content", audit="test.secret", output=Said)
+def leaky(arguments, call):
+    """Holds a secret."""
+    return {"said": "ok", "token": "s3cr3t-value-of-a-token"}
+
+
+@tool(scope="read:ops", audit="test.ops", output=Said)
+def operate(arguments, call):
+    """For operators."""
+    return {"said": "ok"}
+
+
+@tool(scope="read:content", audit="test.missing", output=Said)
+def missing(arguments, call):
+    """Finds nothing."""
+    raise errors.NotFound("page", "abuot", known=["about"])
+
+
+@tool(scope="read:content", audit="test.broken", output=Said)
+def broken(arguments, call):
+    """Fails."""
+    raise RuntimeError("/srv/secret/path.py exploded")
+
+
+@tool(scope="read:content", audit="test.unpublished", output=Said)
+def peek(arguments, call):
+    """Asks for drafts."""
+    call.visibility("draft")
+    return {"said": "seen"}
+
+
+@resource("test://note/{name}", scope="read:content", audit="test.note", output=Said, indent=True)
+def note(variables, call):
+    """A note."""
+    if variables["name"] == "absent":
+        raise errors.NotFound("note", "absent")
+    if variables["name"] == "untyped":
+        raise errors.ContentTypeNotFound("untyped")
+    return {"said": variables["name"]}
+
+
+@resource("test://file/{+path}", scope="read:docs", audit="test.file", mime_type="text/plain")
+def file(variables, call):
+    """A file."""
+    return Text(variables["path"], "text/markdown")
+
+
+ALL = (echo, leaky, operate, missing, broken, peek, note, file)
+
+
+def test_a_call_returns_declared_keys_as_text_and_structure(bench) -> None:
+    """C025, O-01, O-02, F43 aside: what is not in the output schema never leaves."""
+    b = bench(*ALL)
+    result = b.call("echo", {"text": "ab", "times": 2})["result"]
+    assert result["structuredContent"] == {"said": "abab"}
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert "isError" not in result
+
+
+def test_a_call_is_admitted_once_and_released_once_with_intent_and_outcome(bench) -> None:
+    """design §7, the table: cost 1, a permit, intent and outcome."""
+    b = bench(*ALL)
+    b.call("echo", {"text": "ab"})
+    [ask] = b.admission.asks
+    assert (ask.cost, ask.permit, ask.client, ask.lease_ms) == (1, True, "local", 15_000)
+    assert ask.intent is not None
+    assert ask.intent["phase"] == "intent"
+    [(event_id, outcome)] = b.admission.releases
+    assert event_id == ask.event_id
+    assert outcome is not None
+    assert (outcome["phase"], outcome["capability"]) == ("outcome", "echo")
+    assert outcome["result_bytes"] == str(len('{"said":"ab"}'))
+    assert "reason" not in outcome
+
+
+def test_without_audit_nothing_is_recorded(bench) -> None:
+    b = bench(*ALL, policy=Policy(enabled=True, audit=False, scopes=frozenset({"read:content"})))
+    b.call("echo", {"text": "ab"})
+    b.call("operate")
+    [ask] = b.admission.asks
+    assert (ask.intent, ask.refusal, b.admission.releases[0][1], b.admission.records) == (None, None, None, [])
+
+
+def test_an_operators_cost_timeout_and_size_apply(bench) -> None:
+    overrides = {"echo": Override(timeout=2, max_result=20)}
+    policy = Policy(enabled=True, audit=True, scopes=frozenset({"read:content"}), rate=Rate(costs={"echo": 7}), overrides=overrides)
+    b = bench(*ALL, policy=policy)
+    assert b.call("echo", {"text": "x" * 8})["result"]["structuredContent"] == {"said": "x" * 8}
+    [ask] = b.admission.asks
+    assert (ask.cost, ask.lease_ms) == (7, 7_000)
+    result = b.call("echo", {"text": "x" * 10})["result"]
+    assert result["isError"] is True
+    assert "21 bytes; the limit is 20" in result["content"][0]["text"]
+    outcome = b.admission.releases[1][1]
+    assert (outcome["reason"], outcome["code"]) == ("size", "4130")
+
+
+def test_a_disabled_capability_is_as_unknown_as_one_that_never_was(bench) -> None:
+    b = bench(*ALL, policy=Policy(enabled=True, scopes=frozenset({"read:content"}), overrides={"echo": Override(enabled=False)}))
+    disabled, unknown = b.call("echo")["error"], b.call("zzzz")["error"]
+    assert disabled["code"] == unknown["code"] == errors.INVALID_PARAMS
+    assert "echo" not in [entry["name"] for entry in b.ask("tools/list")["result"]["tools"]]
+
+
+def test_an_unknown_tool_is_a_protocol_error_with_the_nearest_name(bench) -> None:
+    """T-09."""
+    b = bench(*ALL)
+    error = b.call("ecko")["error"]
+    assert error["code"] == errors.INVALID_PARAMS
+    assert "'echo'" in error["message"]
+    assert [ask.permit for ask in b.admission.asks] == [False], "an unknown name still costs a unit"
+
+
+@pytest.mark.parametrize("params", [{}, {"name": 7}, {"name": None}, {"name": "echo", "arguments": []}, {"name": "echo", "arguments": "x"}])
+def test_malformed_call_params_are_protocol_errors(bench, params) -> None:
+    """T-10."""
+    assert bench(*ALL).ask("tools/call", params)["error"]["code"] == errors.INVALID_PARAMS
+
+
+def test_scope_comes_before_admission_and_arguments(bench) -> None:
+    """F38: a scope that is off is denied; the refusal is recorded, the rate untouched."""
+    b = bench(*ALL)
+    b.caller = Caller("local", frozenset({"read:content"}))
+    error = b.call("operate", {"unknown": 1})["error"]
+    assert (error["code"], error["data"]) == (errors.SCOPE_REFUSED, {"required_scopes": ["read:ops"]})
+    assert (b.outcome.status, b.outcome.scopes) == (403, ("read:ops",))
+    assert b.admission.asks == []
+    assert [(record["phase"], record["reason"]) for record in b.admission.records] == [("refusal", "scope")]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "retry", "status"),
+    [
+        (Verdict("rate", retry_after_ms=1_500), errors.RATE_LIMITED, 2, 429),
+        (Verdict("concurrency", retry_after_ms=0), errors.CONCURRENCY_LIMITED, 1, 429),
+        (Verdict("revoked"), errors.TOKEN_REVOKED, None, 401),
+    ],
+)
+def test_a_refused_call_never_runs(bench, verdict, code, retry, status) -> None:
+    """F45, C063: rejected, never queued; whole seconds of at least 1, the same in the body."""
+    b = bench(*ALL)
+    b.admission.verdict = verdict
+    ran.clear()
+    error = b.call("echo", {"text": "x"})["error"]
+    assert error["code"] == b.outcome.code == code
+    assert (b.outcome.retry_after, b.outcome.status) == (retry, status)
+    assert error.get("data", {}).get("retry_after") == retry
+    assert ran == []
+    assert b.admission.releases == []
+    assert b.admission.asks[0].refusal is not None
+
+
+def test_a_governance_that_cannot_decide_serves_nothing(bench) -> None:
+    b = bench(*ALL)
+
+    def unreachable(ask):
+        raise errors.Unavailable("Governance cannot be reached. Try again.", retry_after=3)
+
+    b.admission.admit = unreachable
+    error = b.call("echo", {"text": "x"})["error"]
+    assert (error["code"], b.outcome.status, b.outcome.retry_after) == (errors.GOVERNANCE_UNAVAILABLE, 503, 3)
+
+
+def test_a_release_that_cannot_be_delivered_does_not_lose_the_answer(bench) -> None:
+    b = bench(*ALL)
+
+    def unreachable(event_id, outcome):
+        raise errors.Unavailable("gone")
+
+    b.admission.release = unreachable
+    assert b.call("echo", {"text": "x"})["result"]["structuredContent"] == {"said": "x"}
+
+
+def test_bad_arguments_are_a_result_the_model_can_mend(bench) -> None:
+    """T-11."""
+    b = bench(*ALL)
+    result = b.call("echo", {"txt": "x", "times": 9})["result"]
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    text = result["content"][0]["text"]
+    assert "\n" not in text
+    for part in ("Unknown argument 'txt'; did you mean 'text'?", "text is required: a string.", "times must be an integer from 1 to 5."):
+        assert part in text
+    assert b.admission.releases[0][1]["reason"] == "arguments"
+    assert b.admission.balanced()
+
+
+def test_a_tool_that_takes_nothing_refuses_anything_by_name(bench) -> None:
+    result = bench(*ALL).call("leaky", {"x": 1})["result"]
+    assert result["isError"] is True
+    assert "'x'" in result["content"][0]["text"]
+
+
+def test_not_found_is_a_result_with_the_nearest_name(bench) -> None:
+    result = bench(*ALL).call("missing")["result"]
+    assert result["isError"] is True
+    assert "'about'" in result["content"][0]["text"]
+
+
+def test_secrets_are_masked_in_text_and_structure_alike(bench) -> None:
+    """F40, C054."""
+    raw = json.dumps(bench(*ALL).call("leaky"))
+    assert "s3cr3t" not in raw
+
+
+def test_a_crash_shows_a_reference_and_nothing_else(bench, caplog) -> None:
+    """Checklist §1.6: -32603, sanitized; the reference is in the log."""
+    b = bench(*ALL)
+    error = b.call("broken")["error"]
+    assert error["code"] == errors.INTERNAL_ERROR
+    reference = error["message"].removeprefix("Internal error (reference ").removesuffix(")")
+    assert reference.isalnum()
+    assert "data" not in error
+    assert reference in caplog.text
+    assert b.admission.releases[0][1]["code"] == str(errors.INTERNAL_ERROR)
+
+
+def test_asking_for_drafts_without_the_scope_is_a_scope_error(bench) -> None:
+    b = bench(*ALL)
+    error = b.call("peek")["error"]
+    assert (error["code"], error["data"]) == (errors.SCOPE_REFUSED, {"required_scopes": ["read:unpublished"]})
+
+
+def test_a_resource_is_indented_json_with_its_uri_echoed(bench) -> None:
+    """P19."""
+    b = bench(*ALL)
+    [content] = b.ask("resources/read", {"uri": "test://note/a%62c"})["result"]["contents"]
+    assert content == {"uri": "test://note/a%62c", "mimeType": "application/json", "text": '{\n  "said": "abc"\n}'}
+
+
+def test_a_text_resource_names_its_own_media_type(bench) -> None:
+    [content] = bench(*ALL).ask("resources/read", {"uri": "test://file/a/b.md"})["result"]["contents"]
+    assert (content["mimeType"], content["text"]) == ("text/markdown", "a/b.md")
+
+
+@pytest.mark.parametrize("uri", ["test://note/absent", "test://nothing", "foundry-plugin://x", "a b"])
+def test_a_missing_resource_has_the_code_of_its_era_and_the_uri(bench, uri) -> None:
+    """R-02, R-03."""
+    b = bench(*ALL)
+    legacy, modern = b.ask("resources/read", {"uri": uri})["error"], b.ask_modern("resources/read", {"uri": uri})["error"]
+    assert (legacy["code"], legacy["data"]) == (errors.RESOURCE_NOT_FOUND_LEGACY, {"uri": uri})
+    assert (modern["code"], modern["data"]) == (errors.INVALID_PARAMS, {"uri": uri})
+
+
+def test_an_unknown_content_type_keeps_planks_message_in_both_eras(bench) -> None:
+    """P25, A-03."""
+    b = bench(*ALL)
+    uri = "test://note/untyped"
+    legacy, modern = b.ask("resources/read", {"uri": uri})["error"], b.ask_modern("resources/read", {"uri": uri})["error"]
+    for error, code in ((legacy, -32004), (modern, errors.INVALID_PARAMS)):
+        assert error == {"code": code, "message": "Content type not found", "data": {"slug": "untyped", "uri": uri}}
+
+
+@pytest.mark.parametrize("params", [{}, {"uri": 7}, {"uri": ""}, {"uri": "test://" + "x" * 9_000}])
+def test_a_read_needs_a_uri_of_sane_length(bench, params) -> None:
+    assert bench(*ALL).ask("resources/read", params)["error"]["code"] == errors.INVALID_PARAMS
+
+
+@pytest.mark.parametrize("unit", ["x", "\0", "é", "😀", '"', "\\"])
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_size_cap_is_exact_in_encoded_bytes(bench, unit, over) -> None:
+    """F42, F43: escapes and UTF-8 count as they are sent; nothing is cut."""
+    size = len(json.dumps({"said": unit * 50}, ensure_ascii=False, separators=(",", ":")).encode())
+    policy = Policy(enabled=True, scopes=frozenset({"read:content"}), overrides={"echo": Override(max_result=size - over)})
+    result = bench(*ALL, policy=policy).call("echo", {"text": unit * 50})["result"]
+    assert bool(result.get("isError")) is bool(over)
+    if over:
+        assert f"{size} bytes; the limit is {size - 1}" in result["content"][0]["text"]
+
+
+def test_a_late_call_is_answered_at_once_and_keeps_its_permit_until_it_stops(bench) -> None:
+    """design §7: a permit is held until the work has stopped."""
+    stopped, go = threading.Event(), threading.Event()
+
+    @tool(scope="read:content", audit="test.stuck", output=Said, timeout=0.1)
+    def stuck(arguments, call):
+        """Ignores its deadline."""
+        go.wait(10)
+        stopped.set()
+        return {"said": "late"}
+
+    b = bench(stuck)
+    began = time.monotonic()
+    result = b.call("stuck")["result"]
+    assert time.monotonic() - began < 2
+    assert result["isError"] is True
+    assert "0.1 s" in result["content"][0]["text"]
+    assert b.admission.releases == []
+    go.set()
+    assert stopped.wait(5)
+    end = time.monotonic() + 5
+    while not b.admission.balanced() and time.monotonic() < end:
+        time.sleep(0.01)
+    [(_, outcome)] = b.admission.releases
+    assert (outcome["reason"], outcome["code"]) == ("timeout", str(errors.TIMED_OUT))
+
+
+def test_a_call_that_heeds_its_deadline_stops_itself(bench) -> None:
+    @tool(scope="read:content", audit="test.loop", output=Said, timeout=0.05)
+    def loop(arguments, call):
+        """Checks its deadline."""
+        while True:
+            call.deadline.check()
+
+    b = bench(loop)
+    assert b.call("loop")["result"]["isError"] is True
+    end = time.monotonic() + 5
+    while not b.admission.balanced() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert b.admission.balanced()
+
+
+def test_a_cancelled_call_stops_and_says_nothing(bench) -> None:
+    """C013, ST-08, X-01: nothing is sent, the permit is freed."""
+    running = threading.Event()
+
+    @tool(scope="read:content", audit="test.wait", output=Said)
+    def wait(arguments, call):
+        """Waits to be cancelled."""
+        running.set()
+        while True:
+            call.deadline.check()
+
+    b = bench(wait)
+    raw = json.dumps({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "wait"}}).encode()
+    pending = b.service.begin(raw, b.caller, b.connection)
+    replies: list[object] = []
+    thread = threading.Thread(target=lambda: replies.append(pending().body))
+    thread.start()
+    assert running.wait(5)
+    for request_id in ("never-sent", None, True, "w", "w"):
+        b.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}})
+    thread.join(5)
+    assert replies == [None]
+    end = time.monotonic() + 5
+    while not b.admission.balanced() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert b.admission.releases[0][1]["reason"] == "cancelled"
+
+
+def test_a_call_cancelled_before_it_began_never_runs(bench) -> None:
+    b = bench(*ALL)
+    ran.clear()
+    raw = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}).encode()
+    pending = b.service.begin(raw, b.caller, b.connection)
+    b.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+    assert pending().body is None
+    assert ran == []
+    assert b.admission.balanced()
+
+
+def test_an_id_in_flight_is_taken_until_it_is_answered(bench) -> None:
+    """ST-13; 1 and "1" are different ids."""
+    b = bench(*ALL)
+    raw = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}).encode()
+    pending = b.service.begin(raw, b.caller, b.connection)
+    assert b.ask("ping", id=1)["error"]["code"] == errors.INVALID_REQUEST
+    assert b.ask("ping", id="1")["result"] == {}
+    assert json.loads(pending().body)["result"]["structuredContent"] == {"said": "x"}
+    assert b.ask("ping", id=1)["result"] == {}

@@ -1,0 +1,103 @@
+"""The schemas clients see (design §5; domain F33; checklist T-04, T-05, T-08, T-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import orjson
+import pytest
+from marshmallow import Schema, fields
+
+import cmsmcp.capabilities
+from cmsmcp.core.capability import tool
+from cmsmcp.core.registry import discover
+from cmsmcp.core.schemas import input_schema, output_schema
+
+REGISTRY = discover(cmsmcp.capabilities)
+CAPABILITIES = [*REGISTRY.tools.values(), *REGISTRY.resources.values()]
+SEED = {
+    "search_content": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string"},
+            "type": {"type": "string"},
+            "lang": {"type": "string"},
+            "limit": {"type": "integer"},
+            "cursor": {"type": "string"},
+        },
+        "required": ["query"],
+    },
+    "get_document": {"type": "object", "properties": {"slug": {"type": "string"}, "url": {"type": "string"}, "id": {"type": "string"}}},
+    "get_plugin_status": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for value in schema.values():
+            yield from subschemas(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from subschemas(value)
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_the_seeds_sample_schemas_hold(name: str) -> None:
+    """F33: every property, type and required list of the seed; ours may only add optional ones."""
+    published, seed = input_schema(REGISTRY.tools[name]), SEED[name]
+    assert published["type"] == seed["type"]
+    assert published.get("required", []) == seed.get("required", [])
+    for key, expected in seed["properties"].items():
+        assert published["properties"][key]["type"] == expected["type"], key
+
+
+@pytest.mark.parametrize(
+    "capability", CAPABILITIES, ids=lambda capability: f"{capability.name}-{'tool' if capability.is_tool else 'resource'}"
+)
+def test_published_schemas_are_flat_and_plain(capability) -> None:
+    """Several clients drop a whole server over one odd schema."""
+    given, made = input_schema(capability), output_schema(capability)
+    for schema in (given, made):
+        if schema is None:
+            continue
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert isinstance(schema["properties"], dict)
+        assert not {"anyOf", "oneOf", "allOf", "$ref"} & schema.keys()
+        for part in subschemas(schema):
+            assert "$ref" not in part
+            assert part.get("type") != "array" or isinstance(part.get("items"), dict)
+            assert all(isinstance(child, dict) for child in dict(part.get("properties", {})).values()), "no boolean subschemas (§1.8)"
+    assert given["additionalProperties"] is False
+
+
+def test_the_tool_list_stays_small(bench) -> None:
+    """design §5: context is what users pay for."""
+    b = bench(*REGISTRY.tools.values())
+    assert len(b.ask("tools/list")["result"]["tools"]) == 13
+    assert len(b.outcome.body) < 24_000
+
+
+def test_a_tool_without_input_publishes_empty_properties() -> None:
+    bare = tool(scope="read:content", audit="x", output_schema={"type": "object"}, name="bare", description="x")(lambda a, c: None)
+    assert orjson.dumps(input_schema(bare)) == b'{"type":"object","properties":{},"additionalProperties":false}'
+
+
+def test_a_schema_is_derived_once() -> None:
+    class Input(Schema):
+        word = fields.String()
+
+    one = tool(scope="read:content", audit="x", input=Input, output=Input, name="one", description="x")(lambda a, c: None)
+    assert input_schema(one) is input_schema(one)
+
+
+@pytest.mark.parametrize("name", REGISTRY.tools)
+def test_a_declared_example_is_accepted(name: str) -> None:
+    from cmsmcp.core.arguments import load
+
+    capability = REGISTRY.tools[name]
+    jsonschema.validate(dict(capability.example), dict(input_schema(capability)))
+    load(capability, capability.example)
