@@ -27,6 +27,7 @@ from cmsmcp.site.walk import iso_time
 
 KEPT_SECONDS = 5.0
 """How long a health report is given out again, unless the index has moved on."""
+_STARTED = time.monotonic()
 
 
 class Check(TypedDict):
@@ -67,7 +68,6 @@ class SiteOperations:
         self._state = state
         self._reports = reports
         self._clock = clock
-        self._started = clock()
         self._kept: tuple[float, Any, Health] | None = None
 
     def health(self, deadline: Deadline) -> Health:
@@ -76,7 +76,7 @@ class SiteOperations:
         if self._kept is None or now >= self._kept[0] or self._kept[1] != generation:
             self._kept = (now + KEPT_SECONDS, generation, self._examine(deadline))
         kept = self._kept[2]
-        return {**kept, "uptime_seconds": round(max(0.0, now - self._started), 3)}
+        return {**kept, "uptime_seconds": round(time.monotonic() - _STARTED, 3)}
 
     def validate(self, deadline: Deadline) -> Validation:
         """Every finding of every check. Raises TimedOut past the deadline, Unavailable while there is no index."""

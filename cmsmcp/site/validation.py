@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypedDict
 
-from cmsmcp.core.ports import Docs, Plugins, Themes
+from cmsmcp.core.ports import Plugins, Themes
 from cmsmcp.protocol.errors import CallError, NotFound
 from cmsmcp.site import checks_graph, checks_links
 from cmsmcp.site.checks_survey import Survey
+from cmsmcp.site.docs import DocsFolder
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 
 MAX_PER_CHECK = 500
@@ -67,7 +68,6 @@ class Reports:
 
     themes: Themes
     plugins: Plugins
-    docs: Docs
 
 
 def validate(survey: Survey, reports: Reports) -> Validation:
@@ -98,7 +98,7 @@ def _reported(survey: Survey, reports: Reports) -> Iterator[Diagnostic]:
         yield Diagnostic(ERROR, "theme", theme_path, f"the active theme is not there: {fault.message}")
     yield from _plugin_findings(reports.plugins.records(survey.deadline), config.plugins_dir)
     try:
-        reports.docs.api_definition()
+        DocsFolder(config).api_definition()
     except NotFound:
         pass
     except CallError as fault:
