@@ -52,7 +52,7 @@ def serve_stdio(folder: Path, env: str, overlays: Sequence[Path]) -> int:
     incoming, outgoing = claim_streams()
     site = Once(lambda: _open_site(root, state, env, overlays))
     admission = Once(lambda: _local_admission(settings, environment, state))
-    service = Service(settings.policy, Once(_discover), lambda: site().site, admission, __version__, settings.site_name)
+    service = Service(settings.policy, Once(_discover), lambda: site().site, admission, __version__, site_name=settings.site_name)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True
     warm_up.start()

@@ -6,15 +6,12 @@ Knows nodes and words; must not know which keys exist, nor files, nor the enviro
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
-from urllib.parse import urlsplit
 
-from cmsmcp.site.languages import read_locales
 from cmsmcp.site.yamlnodes import Mapping, Node, Scalar, Sequence
 from cmsmcp.site.yamlvalues import is_null
 
@@ -196,6 +193,8 @@ def origin(text: str) -> str:
 
 
 def network(text: str) -> str:
+    import ipaddress
+
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
@@ -203,6 +202,8 @@ def network(text: str) -> str:
 
 
 def _split(text: str) -> Any:
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(text)
         return parts if parts.hostname and (parts.port is None or parts.port) else None
@@ -235,6 +236,8 @@ def _read_locales(node: Node) -> tuple[str, ...]:
     """What the site reads there, strictly: its diagnostics are faults here, and so are keys it does not know."""
     if is_null(node) or isinstance(node, Scalar):
         raise Fault("needs a list such as [en, de], or a mapping such as {de-AT: {fallback: de}}")
+    from cmsmcp.site.languages import read_locales
+
     locales, found = read_locales(node, "", ())
     faults = [Fault(f"is wrong: {diagnostic.message}", diagnostic.line) for diagnostic in found]
     for name, entry in node.entries.items() if isinstance(node, Mapping) else ():

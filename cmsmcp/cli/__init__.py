@@ -1,75 +1,51 @@
-"""The command line: which commands exist and how their failures look. Each command is a module of this folder, imported when it is called.
+"""The command line. `main` is the entry point of `cmsmcp` and `foundry`; the commands are modules of this folder.
 
-Nothing heavy may be imported here: a stdio client waits for the first reply from the start of the process.
+The command that a local client starts (`mcp serve`) is recognised here without click, whose import costs a tenth of the time to its
+first reply; whatever is not exactly that command goes to click.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
-import click
-
-from cmsmcp import __version__
-
-COMMANDS = {
-    "mcp": ("cmsmcp.cli.mcp", "Speak MCP to a local client."),
-    "serve": ("cmsmcp.cli.serve", "Serve a site over HTTP."),
-    "tokens": ("cmsmcp.cli.tokens", "Make, list and revoke tokens."),
-    "check": ("cmsmcp.cli.check", "Say what is wrong with a site."),
-    "index": ("cmsmcp.cli.index", "Build the search index of a site."),
-    "init": ("cmsmcp.cli.init", "Make a small site to start from."),
-}
 EXIT_REFUSED = 2
-
-
-class LazyGroup(click.Group):
-    """Lists commands without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        return importlib.import_module(COMMANDS[cmd_name][0]).command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"No command named {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else " See cmsmcp --help."))
-        return super().resolve_command(ctx, args)
-
-
-@click.group(cls=LazyGroup, epilog="\b\nExample:\n  cmsmcp init my-site && cmsmcp check --site my-site && cmsmcp serve --site my-site")
-@click.version_option(__version__, prog_name="cmsmcp")
-def command() -> None:
-    """A governed MCP server for file-based CMS sites."""
+STDIO = ["mcp", "serve"]
 
 
 def main() -> None:
-    """Entry point of `cmsmcp` and `foundry`. Exit codes: 0 done, 1 faults found, 2 refused or misused, 130 interrupted."""
+    """Exit codes: 0 done, 1 faults found or a process ended, 2 refused or misused, 130 interrupted."""
     from cmsmcp.settings import SettingsError
 
+    stdio = read_stdio_options(sys.argv[1:])
     try:
-        command.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        if stdio is not None:
+            from cmsmcp.bootstrap import serve_stdio
+
+            sys.exit(serve_stdio(*stdio))
+        from cmsmcp.cli.root import run
+
+        sys.exit(run())
     except SettingsError as error:
         for line in error.lines:
-            click.echo(f"cmsmcp: {line}", err=True)
+            print(f"cmsmcp: {line}", file=sys.stderr)
         sys.exit(EXIT_REFUSED)
-    except BrokenPipeError:
-        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def read_stdio_options(words: Sequence[str]) -> tuple[Path, str, list[Path]] | None:
+    """Folder, environment and overlays of a plain `mcp serve`; None for anything else, help and mistakes included."""
+    if list(words[:2]) != STDIO:
+        return None
+    found: dict[str, list[str]] = {"--transport": ["stdio"], "--site": ["."], "--env": [""], "--config-overlay": []}
+    rest = list(words[2:])
+    while rest:
+        name, _, value = rest.pop(0).partition("=")
+        if name not in found or not (value := value or (rest.pop(0) if rest else "")) or value.startswith("-"):
+            return None
+        found[name].append(value)
+    if found["--transport"][-1] != "stdio":
+        return None
+    return Path(found["--site"][-1]), found["--env"][-1], [Path(path) for path in found["--config-overlay"]]
