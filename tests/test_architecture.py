@@ -15,10 +15,10 @@ PACKAGE = ROOT / "cmsmcp"
 MAY_IMPORT = {
     "protocol": {"orjson"},
     "governance": {"marshmallow", "cmsmcp.protocol.errors", "cmsmcp.core.ports"},
-    "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec"},
+    "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
     "capabilities": {"cmsmcp.core.capability", "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.errors", "marshmallow"},
     "site": {
-        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.errors",
+        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.errors", "cmsmcp.__version__",
         "yaml", "tantivy", "markdown_it", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors", "redis", "hiredis"},

@@ -1,0 +1,62 @@
+"""The public contract as one file. A difference is a decision: rerun this file as a script, read the diff, note it in CHANGELOG.md (F34)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cmsmcp.capabilities
+from cmsmcp.core.registry import discover
+from cmsmcp.core.schemas import input_schema, output_schema
+from cmsmcp.governance.audit import FIELDS
+from cmsmcp.protocol import errors
+
+GOLDEN = Path(__file__).with_name("contract.json")
+
+
+def public_contract() -> dict:
+    registry = discover(cmsmcp.capabilities)
+    return {
+        "tools": {
+            name: {
+                "version": tool.version,
+                "scope": tool.scope,
+                "audit": tool.audit,
+                "title": tool.title,
+                "description": tool.description,
+                "input": input_schema(tool),
+                "output": output_schema(tool),
+            }
+            for name, tool in registry.tools.items()
+        },
+        "resources": {
+            template.template: {
+                "name": resource.name,
+                "version": resource.version,
+                "scope": resource.scope,
+                "audit": resource.audit,
+                "mime_type": resource.mime_type,
+                "output": output_schema(resource),
+            }
+            for template, resource in registry.resources.items()
+        },
+        "errors": {name: value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)},
+        "audit": [name for name, _meaning in FIELDS],
+    }
+
+
+def test_the_public_contract_is_as_published() -> None:
+    assert json.loads(json.dumps(public_contract())) == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_the_tool_catalog_stays_under_its_size() -> None:
+    """design §5: context is what users pay for; 24 KB for all read scopes."""
+    tools = [
+        {"name": name, "title": tool["title"], "description": tool["description"], "inputSchema": tool["input"], "outputSchema": tool["output"]}
+        for name, tool in public_contract()["tools"].items()
+    ]
+    assert len(json.dumps(tools, separators=(",", ":"))) <= 24_000
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(public_contract(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,114 @@
+"""The seeds' own words, typed here by hand from their texts, against what is published (domain F26, F27–F33, P11)."""
+
+from __future__ import annotations
+
+import pytest
+
+import cmsmcp.capabilities
+from cmsmcp.core.registry import discover
+from cmsmcp.core.schemas import input_schema, output_schema
+
+REGISTRY = discover(cmsmcp.capabilities)
+
+TOOL_SCOPES = {
+    "search_content": "read:content",
+    "list_documents": "read:content",
+    "get_document": "read:content",
+    "get_navigation": "read:content",
+    "get_project_documentation": "read:docs",
+    "get_api_documentation": "read:docs",
+    "get_theme_manifest": "read:themes",
+    "get_theme_security_report": "read:themes",
+    "validate_theme": "read:themes",
+    "list_plugins": "read:plugins",
+    "get_plugin_status": "read:plugins",
+    "get_runtime_health": "read:ops",
+    "validate_configuration": "read:ops",
+}
+
+RESOURCE_SCOPES = {
+    "foundry://content/pages/{slug}": "read:content",
+    "foundry://content/collections/{type}": "read:content",
+    "foundry://themes/{name}/manifest": "read:themes",
+    "foundry://themes/{name}/security-report": "read:themes",
+    "foundry://plugins": "read:plugins",
+    "foundry://runtime/health": "read:ops",
+    "foundry://docs/{+path}": "read:docs",
+    "plank://content-types": "read:content",
+    "plank://locales": "read:content",
+    "plank://content-types/{slug}/schema": "read:content",
+}
+
+SAMPLE_SCHEMAS = {
+    "search_content": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string"},
+            "type": {"type": "string"},
+            "lang": {"type": "string"},
+            "limit": {"type": "integer"},
+            "cursor": {"type": "string"},
+        },
+        "required": ["query"],
+    },
+    "get_document": {
+        "type": "object",
+        "properties": {"slug": {"type": "string"}, "url": {"type": "string"}, "id": {"type": "string"}},
+    },
+    "get_plugin_status": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+
+
+def test_the_catalog_is_the_seeds_thirteen_tools_with_their_scopes() -> None:
+    """F26."""
+    assert {name: tool.scope for name, tool in REGISTRY.tools.items()} == TOOL_SCOPES
+
+
+def test_the_resources_are_the_seeds_with_their_scopes() -> None:
+    """F27–F30, P11; `{path...}` is published in RFC 6570's spelling."""
+    assert {template.template: resource.scope for template, resource in REGISTRY.resources.items()} == RESOURCE_SCOPES
+
+
+@pytest.mark.parametrize("name", SAMPLE_SCHEMAS)
+def test_the_sample_schemas_keep_every_property_type_and_requirement(name: str) -> None:
+    """F33. Optional properties, descriptions, bounds and `additionalProperties: false` may be added."""
+    published, sample = input_schema(REGISTRY.tools[name]), SAMPLE_SCHEMAS[name]
+    assert published["type"] == sample["type"]
+    assert published.get("required") == sample.get("required")
+    for argument, schema in sample["properties"].items():
+        assert published["properties"][argument]["type"] == schema["type"], argument
+
+
+@pytest.mark.parametrize("capability", [*REGISTRY.tools.values(), *REGISTRY.resources.values()], ids=lambda capability: capability.name)
+def test_a_registration_holds_what_the_seed_lists(capability) -> None:
+    """F31, F12, F42: name, version, schemas, class, scope, owner, audit category, timeout, size limit, default state."""
+    assert capability.version == "1.0"
+    assert capability.read_only and capability.enabled and capability.owner is None
+    assert capability.audit and capability.scope.startswith("read:")
+    assert (capability.timeout, capability.max_result) == (10.0, 262_144)
+    assert capability.title and 20 <= len(capability.description) <= 200
+    if capability.is_tool:
+        assert capability.input is not None
+        assert output_schema(capability)["type"] == "object"
+
+
+def _nodes(schema, path="$"):
+    yield path, schema
+    for key, value in schema.items():
+        if key == "properties":
+            for name, child in value.items():
+                yield from _nodes(child, f"{path}.{name}")
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            yield from _nodes(value, f"{path}.{key}")
+
+
+@pytest.mark.parametrize("tool", REGISTRY.tools.values(), ids=lambda tool: tool.name)
+def test_published_schemas_are_plain_enough_for_strict_clients(tool) -> None:
+    """design §5: root object, arrays with items, no composition, no references; arguments closed."""
+    assert input_schema(tool)["additionalProperties"] is False
+    for schema in (input_schema(tool), output_schema(tool)):
+        assert isinstance(schema["properties"], dict)
+        for path, node in _nodes(schema):
+            assert not {"anyOf", "oneOf", "allOf", "$ref", "nullable"} & node.keys(), path
+            if "array" in (node.get("type"), *([] if isinstance(node.get("type"), str) else node.get("type") or [])):
+                assert isinstance(node.get("items"), dict), path
