@@ -1,7 +1,7 @@
 """One Markdown file into one document (domain §1 "Frontmatter", "Status", "Identity", §7), every fault with file, line and key.
 
-Pure, apart from `load_document`: same bytes, configuration and types, same result. Must not know other documents or the clock: equal URLs
-are the catalog's to find, `status_at` is told the time.
+Pure: same bytes, configuration and types, same result. Must not know other documents or the clock: equal URLs are the catalog's to find,
+`status_at` is told the time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 from cmsmcp.site.document_files import find_documents
 from cmsmcp.site.fields import read_value
-from cmsmcp.site.frontmatter import MAX_DOCUMENT, Split, split
+from cmsmcp.site.frontmatter import MAX_DOCUMENT_BYTES, Split, split
 from cmsmcp.site.headings import first_heading
 from cmsmcp.site.languages import folder_language, normal
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
-from cmsmcp.site.paths import ABSENT, PathFault, read_bounded
 from cmsmcp.site.status import read_status, status_at
 from cmsmcp.site.times import read_moment
 from cmsmcp.site.types import ContentType, TypeRegistry, entry_values, validate_entry
@@ -25,7 +24,7 @@ from cmsmcp.site.urls import encode_segment
 from cmsmcp.site.yamlfile import Node, Scalar, YamlFault, core_value, is_null, mapping, text, text_list
 from cmsmcp.site.yamlvalues import kind_of
 
-__all__ = ["find_documents", "load_document", "parse_document", "status_at"]
+__all__ = ["MAX_DOCUMENT_BYTES", "find_documents", "parse_document", "status_at"]
 
 T = TypeVar("T")
 MAX_SLUG = 255
@@ -35,17 +34,6 @@ _OWN = frozenset(
      "taxonomies", "fields"}
 )  # fmt: skip
 _NOTHING: Mapping[str, Node] = {}
-
-
-def load_document(path: str, config: SiteConfig, types: TypeRegistry) -> ParseResult | None:
-    """Read and parse a site path. None when the file is gone by now; unreadable or over 10 MiB is an error like any other."""
-    try:
-        raw = read_bounded(config.root, path, MAX_DOCUMENT)
-    except PathFault as fault:
-        if fault.reason == ABSENT:
-            return None
-        return ParseResult(None, (Diagnostic(ERROR, "unreadable", path, fault.message),))
-    return parse_document(path, raw, config, types)
 
 
 def parse_document(path: str, raw: bytes, config: SiteConfig, types: TypeRegistry) -> ParseResult:

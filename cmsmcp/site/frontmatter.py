@@ -16,7 +16,7 @@ from cmsmcp.site.model import ERROR, Diagnostic
 from cmsmcp.site.yamlfile import Mapping, Node, YamlFault, is_null, load
 from cmsmcp.site.yamlvalues import kind_of
 
-MAX_DOCUMENT = 10 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 10 * 1024 * 1024
 MAX_BLOCK = 256 * 1024
 
 _CLOSERS = {mark: re.compile(rf"^(?:{re.escape(mark)})[ \t]*(?:\n|\Z)", re.MULTILINE) for mark in ("---", "+++", ";;;")}
@@ -56,8 +56,8 @@ def split(raw: bytes, path: str) -> Split:
 
 
 def _decode(raw: bytes, path: str) -> str:
-    if len(raw) > MAX_DOCUMENT:
-        raise YamlFault(f"the document is {len(raw)} bytes; the limit is {MAX_DOCUMENT}", path, 1)
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        raise YamlFault(f"the document is {len(raw)} bytes; the limit is {MAX_DOCUMENT_BYTES}", path, 1)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
