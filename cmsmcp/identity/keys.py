@@ -1,11 +1,12 @@
 """Keys derived from `CMSMCP_SECRET_KEY`: one per purpose, so that a leaked signature of one kind opens nothing of another.
 
-Knows HKDF and rotation. Must not read the environment; the secret comes in as text and never goes out, not even in an error.
+Knows HKDF and rotation. Must not read the environment; the secrets come in as bytes and never go out, not even in an error.
 """
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -27,9 +28,8 @@ class Key:
 class Keyring:
     """The keys of one purpose, newest first: the first signs, all of them verify (rotation)."""
 
-    def __init__(self, text: str, purpose: str) -> None:
-        """`text` is one secret or several, comma-separated, each of 32 bytes or more. ValueError says what is wrong with it."""
-        secrets = [part.strip().encode() for part in text.split(",") if part.strip()]
+    def __init__(self, secrets: Sequence[bytes], purpose: str) -> None:
+        """`secrets` newest first, each of 32 bytes or more. ValueError says what is wrong with them."""
         if not secrets:
             raise ValueError(f"CMSMCP_SECRET_KEY is not set. {_HOW}")
         if len(secrets) > MAX_SECRETS:

@@ -1,0 +1,102 @@
+"""Admission inside one process: rate, permits and audit for a stdio server without Redis, and the twin of the Redis adapter.
+
+Knows the order of decisions (the same as `state/redis/admission.lua`). Must not know what is being asked for. One lock makes each
+decision one step; nothing grows without bound.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Container, Mapping
+from typing import Protocol
+
+from cmsmcp.core.ports import Ask, Verdict
+from cmsmcp.governance.limits import Debt, ceil_div, decide, drained
+from cmsmcp.governance.policy import Policy
+from cmsmcp.protocol.errors import Unavailable
+
+SWEEP_CLIENTS = 10_000
+"""Debts kept before those that have drained are thrown away."""
+CONCURRENCY_RETRY_MS = 1000
+"""What a caller over the concurrency cap is told to wait: nobody knows when a permit comes free."""
+
+
+class AuditSink(Protocol):
+    def append(self, record: Mapping[str, str]) -> None:
+        """Keep the record before returning. Raises OSError when it cannot."""
+        ...
+
+
+def _microseconds() -> int:
+    return time.time_ns() // 1000
+
+
+class MemoryAdmission:
+    """Implements `core.ports.Admission`. `clock` gives microseconds since the epoch; `revoked` holds ids of revoked tokens."""
+
+    def __init__(
+        self, policy: Policy, audit: AuditSink, clock: Callable[[], int] = _microseconds, revoked: Container[str] = frozenset(),
+    ) -> None:
+        self._policy = policy
+        self._audit = audit
+        self._clock = clock
+        self._revoked = revoked
+        self._lock = threading.Lock()
+        self._debts: dict[str, Debt] = {}
+        self._permits: dict[str, int] = {}
+        self._sweep_at = SWEEP_CLIENTS
+
+    def admit(self, ask: Ask) -> Verdict:
+        with self._lock:
+            now = self._clock()
+            if ask.token_id is not None and ask.token_id in self._revoked:
+                return self._refuse(ask, Verdict("revoked"))
+            if ask.event_id in self._permits:
+                return Verdict(None)
+            decision = decide(self._policy.rate, self._debts.get(ask.client, Debt()), now, ask.cost)
+            reset_ms = ceil_div(now + decision.reset, 1000)
+            if not decision.allowed:
+                return self._refuse(ask, Verdict("rate", ceil_div(decision.retry_after, 1000), decision.remaining, reset_ms))
+            if ask.permit and self._in_flight(now) >= self._policy.max_concurrency:
+                return self._refuse(ask, Verdict("concurrency", CONCURRENCY_RETRY_MS, decision.remaining, reset_ms))
+            self._append(ask.intent)
+            self._owe(ask.client, decision.debt, now)
+            if ask.permit:
+                self._permits[ask.event_id] = now + ask.lease_ms * 1000
+            return Verdict(None, 0, decision.remaining, reset_ms)
+
+    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+        with self._lock:
+            self._permits.pop(event_id, None)
+            self._append(outcome)
+
+    def record(self, event: Mapping[str, str]) -> None:
+        with self._lock:
+            self._append(event)
+
+    def _in_flight(self, now: int) -> int:
+        """Permits held, once those whose holders died have lapsed."""
+        for event_id in [event_id for event_id, lapses in self._permits.items() if lapses <= now]:
+            del self._permits[event_id]
+        return len(self._permits)
+
+    def _owe(self, client: str, debt: Debt, now: int) -> None:
+        self._debts[client] = debt
+        if len(self._debts) > self._sweep_at:
+            rate = self._policy.rate
+            self._debts = {name: owed for name, owed in self._debts.items() if drained(rate, owed, now) > 0}
+            self._sweep_at = max(SWEEP_CLIENTS, 2 * len(self._debts))
+
+    def _refuse(self, ask: Ask, verdict: Verdict) -> Verdict:
+        if ask.refusal is not None:
+            self._append({**ask.refusal, "reason": verdict.reason or ""})
+        return verdict
+
+    def _append(self, record: Mapping[str, str] | None) -> None:
+        if record is None:
+            return
+        try:
+            self._audit.append(record)
+        except OSError as error:
+            raise Unavailable(f"The audit cannot be written ({error.strerror or 'unknown error'}), so nothing is served.") from None

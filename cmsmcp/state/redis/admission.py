@@ -1,0 +1,80 @@
+"""Admission shared by every worker and host of a site: one script decides (`admission.lua`), Redis keeps the state.
+
+Knows keys, arguments and what a reply means. Must not know the arithmetic, which is the script's, nor what is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any
+
+from cmsmcp.core.ports import Ask, Verdict
+from cmsmcp.governance.policy import Policy
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.keys import Keys
+
+MAX_LEASE_MS = 6 * 3_600_000
+"""Longer than any work; shorter than the life of the permits' key."""
+_REASONS = (None, "rate", "concurrency", "revoked")
+_SCRIPT = files("cmsmcp.state.redis").joinpath("admission.lua").read_bytes()
+_SHA = sha1(_SCRIPT, usedforsecurity=False).hexdigest()
+
+
+class RedisAdmission:
+    """Implements `core.ports.Admission`. An outage of Redis is Unavailable, never an admission (fail closed)."""
+
+    def __init__(self, client: Client, policy: Policy, site: str) -> None:
+        self._client = client
+        self._keys = Keys(site)
+        self._rate = (policy.rate.requests_per_minute, policy.rate.burst)
+        self._max_concurrency = policy.max_concurrency
+
+    def admit(self, ask: Ask) -> Verdict:
+        keys = self._keys
+        intent = _flat(ask.intent)
+        reason, retry_after_ms, remaining, reset_ms = self._decide(
+            4, keys.rate(ask.client), keys.permits, keys.token(ask.token_id or "none"), keys.audit,
+            *self._rate, ask.cost, int(ask.permit), self._max_concurrency, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
+            len(intent), *intent, *_flat(ask.refusal, without="reason"),
+        )
+        return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
+
+    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+        """Written to the socket before this returns, acknowledged later: the reply need not wait, and the permit is free at once.
+
+        Two commands and no script, because a full Redis refuses scripts that write but still lets a permit go.
+        """
+        commands: list[tuple[Any, ...]] = [("ZREM", self._keys.permits, event_id)]
+        if outcome is not None:
+            commands.append(("XADD", self._keys.audit, "*", *_flat(outcome)))
+        self._client.post(commands)
+
+    def record(self, event: Mapping[str, str]) -> None:
+        try:
+            self._client.call("XADD", self._keys.audit, "*", *_flat(event))
+        except Refused as refused:
+            raise _cannot(refused) from None
+
+    def _decide(self, *arguments: Any) -> list[int]:
+        try:
+            return self._client.call("EVALSHA", _SHA, *arguments)
+        except Refused as refused:
+            if refused.word != "NOSCRIPT":
+                raise _cannot(refused) from None
+        try:
+            # Nothing was done: Redis restarted, failed over or flushed its scripts. EVAL keeps it for next time.
+            return self._client.call("EVAL", _SCRIPT, *arguments)
+        except Refused as refused:
+            raise _cannot(refused) from None
+
+
+def _flat(record: Mapping[str, str] | None, without: str = "") -> list[str]:
+    return [text for name, value in (record or {}).items() if name != without for text in (name, value)]
+
+
+def _cannot(refused: Refused) -> Unavailable:
+    """Redis is there but cannot decide (full, read-only after a failover, loading): one line, without its words."""
+    return Unavailable("The governance store cannot record this request, so nothing is served. Try again in a second.", retry_after=1)

@@ -1,0 +1,147 @@
+"""The worker's way to Redis: one shared line, opened when it is first needed, after fork, and again when it broke.
+
+Knows when to open, when to give up (breaker) and what an outage looks like to a caller: Unavailable. Must not know what commands
+mean. Nothing is sent twice, because a command that timed out may have been done.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.state.redis.address import Address, parse_address
+from cmsmcp.state.redis.breaker import Breaker
+from cmsmcp.state.redis.line import Command, Line, LineBroken, Pending, Refused
+
+__all__ = ["Client", "Refused"]
+
+log = logging.getLogger(__name__)
+
+TIMEOUT = 0.25
+IDLE_CHECK = 0.5
+"""Seconds of silence after which a line is looked at before it is used: the server may have hung up."""
+MAX_POSTED = 256
+"""Commands sent without waiting; at more, the next one waits, so that a slow Redis slows its callers down."""
+
+
+class Client:
+    """Safe to share among threads and greenlets. `timeout` in seconds bounds connecting and each answer."""
+
+    def __init__(self, url: str | Address, *, timeout: float = TIMEOUT, breaker: Breaker | None = None) -> None:
+        """AddressError (a ValueError) when the URL cannot be read. Connects later."""
+        self.address = parse_address(url) if isinstance(url, str) else url
+        self.unacknowledged = 0
+        self._timeout = timeout
+        self._breaker = breaker or Breaker()
+        self._opening = threading.Lock()
+        self._line: Line | None = None
+
+    def call(self, *command: bytes | str | int) -> Any:
+        """The reply to one command. Refused when Redis answers with an error, Unavailable when it does not answer."""
+        reply = self.pipeline([command])[0]
+        if isinstance(reply, Refused):
+            raise reply
+        return reply
+
+    def pipeline(self, commands: Sequence[Command]) -> list[Any]:
+        """The replies to commands sent together, errors among them as Refused. Not a transaction."""
+        line, pending = self._send(commands, awaited=True)
+        try:
+            replies = line.wait(pending)
+        except LineBroken:
+            self._breaker.failed()
+            raise self._unavailable() from None
+        self._breaker.succeeded()
+        if any(isinstance(reply, Refused) and reply.word == "READONLY" for reply in replies):
+            line.drop()  # this one has become a replica: whatever the address names now is the one to ask
+        return replies
+
+    def post(self, commands: Sequence[Command]) -> None:
+        """Write commands to the socket and go on; they are done in order, before anything sent later. Their answers are read along
+        the way by later calls; what was refused or lost is counted in `unacknowledged` and logged.
+        """
+        line, pending = self._send(commands, awaited=False)
+        if len(line) > MAX_POSTED:
+            try:
+                line.wait(pending)
+            except LineBroken:
+                self._breaker.failed()
+                raise self._unavailable() from None
+
+    def settle(self) -> None:
+        """Wait for the answers to everything posted. Unavailable when they do not come."""
+        line = self._line
+        if line is None:
+            return
+        try:
+            line.settle()
+        except LineBroken:
+            raise self._unavailable() from None
+        finally:
+            self._count(line)
+
+    def close(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            line.drop()
+            self._count(line)
+
+    def _send(self, commands: Sequence[Command], *, awaited: bool) -> tuple[Line, Pending]:
+        line = self._line
+        if line is None or line.broken or line.pid != os.getpid() or time.monotonic() - line.used > IDLE_CHECK:
+            line = self._open()
+        try:
+            return line, line.send(commands, awaited=awaited)
+        except LineBroken:
+            self._breaker.failed()
+            raise self._unavailable() from None
+
+    def _open(self) -> Line:
+        """The line, opened anew if it broke, belongs to the parent process, or was closed while nobody looked."""
+        with self._opening:
+            line = self._line
+            if line is not None and line.pid == os.getpid():
+                if self._is_sound(line):
+                    return line
+                line.drop()
+                self._count(line)
+            if not self._breaker.permits():
+                raise self._unavailable()
+            try:
+                self._line = line = Line(self.address, self._timeout)
+            except (RedisError, OSError):
+                self._line = None
+                self._breaker.failed()
+                raise self._unavailable() from None
+            return line
+
+    @staticmethod
+    def _is_sound(line: Line) -> bool:
+        if line.broken:
+            return False
+        if time.monotonic() - line.used <= IDLE_CHECK:
+            return True
+        try:
+            line.settle()
+        except LineBroken:
+            return False
+        if line.is_closed():
+            return False
+        line.used = time.monotonic()
+        return True
+
+    def _count(self, line: Line) -> None:
+        lost, line.unacknowledged = line.unacknowledged, 0
+        if lost:
+            self.unacknowledged += lost
+            log.warning("Redis did not acknowledge %d audit outcomes", lost)
+
+    def _unavailable(self) -> Unavailable:
+        return Unavailable("The governance store does not answer, so nothing is served. Try again in a second.", retry_after=1)

@@ -1,0 +1,33 @@
+"""The names of everything one site keeps in Redis, in one hash tag, so that one script may touch them all in a cluster.
+
+`cmsmcp:{<site>}:audit` and its fields are a public contract (governance/audit.py); the others are ours alone.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+
+MAX_PLAIN = 64
+
+
+class Keys:
+    def __init__(self, site: str) -> None:
+        self._prefix = f"cmsmcp:{{{_plain(site)}}}:"
+        self.permits = self._prefix + "permits"
+        self.audit = self._prefix + "audit"
+        self.tokens = self._prefix + "tokens"
+
+    def rate(self, client: str) -> str:
+        return f"{self._prefix}rate:{_plain(client)}"
+
+    def token(self, jti: str) -> str:
+        return f"{self._prefix}token:{_plain(jti)}"
+
+
+def _plain(name: str) -> str:
+    """As it is when it is short and plain; else a readable start and a digest."""
+    if re.fullmatch(r"[A-Za-z0-9._:@-]{1,64}", name):
+        return name
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).hexdigest()
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:24] + "~" + digest
