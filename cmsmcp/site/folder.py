@@ -38,26 +38,37 @@ class Folder:
     truncated: bool
     signature: bytes
 
+    @property
+    def outside(self) -> bool:
+        return self.path in self.escapes
+
     def within(self, relative: str) -> str:
         """The site path of something in this folder."""
         return f"{self.path}/{relative}"
 
 
 def names_in(root: Path, relative: str) -> list[str]:
-    """Sorted names of the folders in `relative`: no dot folders, none whose link leaves the site, none that is not text."""
+    """Sorted names of the folders in `relative`, links to folders too: no dot folders, no names that cannot be shown.
+
+    A folder that is a link out of the site is among them, so that a report can say so; `scan` reads nothing of it.
+    """
     base = root / relative
     if not inside(root, base):
         return []
     try:
         with os.scandir(base) as entries:
-            found = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir() and inside(root, entry.path)]
+            return sorted(entry.name for entry in entries if entry.name.isprintable() and entry.name[0] != "." and entry.is_dir())
     except OSError:
         return []
-    return sorted(name for name in found if name.isprintable())
 
 
 def scan(root: Path, relative: str, skip: frozenset[str], deadline: Deadline) -> Folder:
-    """The folder at the site path `relative`; folders named in `skip` are passed over, at any depth."""
+    """The folder at the site path `relative`; folders named in `skip` are passed over, at any depth.
+
+    When it is itself a link out of the site it has no files, and `escapes` holds its own path.
+    """
+    if not inside(root, root / relative):
+        return Folder(relative, (), (relative,), False, b"outside")
     base = os.path.realpath(root / relative)
     digest = blake2b(digest_size=16)
     files: list[str] = []

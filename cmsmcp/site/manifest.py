@@ -40,8 +40,8 @@ class Manifest:
 
     def diagnostics(self) -> list[Diagnostic]:
         """What was found wrong so far: on opening, and in the keys that were read."""
-        found = [diagnostic(fault.severity, fault.path, fault.line, fault.message) for fault in self.reader.faults]
-        return [*self.opening, *(one for at, one in enumerate(found) if one not in found[:at])]
+        read = (diagnostic(fault.severity, fault.path, fault.line, fault.message) for fault in self.reader.faults)
+        return ordered([*self.opening, *read])
 
     def line(self, key: str) -> int | None:
         """The line of a dotted key; of the nearest map around it when it is absent."""
@@ -74,6 +74,8 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def open_manifest(root: Path, folder: Folder, file: str) -> Manifest:
     """The manifest `file` of the folder. A missing or unreadable one says so in `opening`; this never raises."""
     path = folder.within(file)
+    if folder.outside:
+        return _without(folder.path, UNREADABLE, None, "the folder is a link that leaves the site; put the folder itself here")
     if path in folder.escapes:
         return _without(path, UNREADABLE, None, f"{file} is a link that leaves the folder; put the file itself here")
     try:

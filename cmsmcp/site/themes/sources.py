@@ -120,7 +120,11 @@ def declared_summary(security: Security) -> list[str]:
         f"External assets: {', '.join(sources) if sources else 'none'}",
         f"Frontend requests: {', '.join(origins) + ' by ' + ', '.join(requests['methods']) if origins else 'none'}",
     ]
-    granted = [key.removeprefix("allow_").replace("_", " ") for key, allowed in context.items() if allowed]
+    granted = [word for word, allowed in (
+        ("site params", context["allow_site_params"]),
+        ("content fields", context["allow_content_fields"]),
+        ("shared fields", context["allow_shared_fields"]),
+    ) if allowed]
     lines.append(f"Templates see: {', '.join(granted) if granted else 'nothing beyond the page'}")
     return lines
 

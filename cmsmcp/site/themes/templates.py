@@ -175,12 +175,15 @@ class _Reader:
 def scan(text: str) -> TemplateScan:
     """What the template in `text` defines, refers to and gets wrong."""
     reader = _Reader()
+    readable = True
     for line, tokens, message in _actions(text):
         if message:
+            readable = False
             reader.fault(line, message)
         else:
             reader.action(line, tokens)
-    for frame in reader.stack:
+    # After an action that could not be read, a missing {{ end }} may well be part of it.
+    for frame in reader.stack[:MAX_FAULTS] if readable else ():
         reader.fault(frame.line, f"the {{{{ {frame.word} }}}} of this line has no {{{{ end }}}}")
     return TemplateScan(
         frozenset(reader.defines), tuple(reader.references), frozenset(reader.slots), tuple(sorted(reader.faults))
