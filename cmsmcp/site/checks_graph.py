@@ -89,11 +89,30 @@ def redirects(survey: Survey) -> Iterator[Diagnostic]:
             yield Diagnostic(WARNING, "redirects", rule.path, message, rule.line)
 
 
-def symlinks(survey: Survey) -> Iterator[Diagnostic]:
+def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
+    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry (domain §4)."""
+    kinds = {kind["slug"]: kind for kind in survey.types}
+    tables = {kind["tableName"]: kind["slug"] for kind in survey.types}
+    known: dict[str, set[str]] = {}
+    for kind in kinds.values():
+        relations = {one["name"]: one.get("relatedSlug") or tables.get(one.get("relatedTable", ""), "") for one in _relations(kind)}
+        for related in set(relations.values()) - known.keys():
+            rows = survey.rows("SELECT slug, id FROM documents WHERE type = :type", type=related)
+            known[related] = {name for row in rows for name in row}
+        if not relations:
+            continue
+        for path, fields in survey.rows("SELECT path, fields FROM documents WHERE type = :type", type=kind["slug"]):
+            for name, value in _related(json.loads(fields), relations):
+                if value not in known[relations[name]]:
+                    message = f"{name} names {value}, which is the slug or id of no {relations[name]}"
+                    yield Diagnostic(ERROR, "broken_relations", path, message, survey.line_of(path, f"{name}:"))
+
+
+def symlink(survey: Survey) -> Iterator[Diagnostic]:
     """Links in the media and docs folders that leave the site; those among documents are found by the walk that reads them."""
     docs = walk(survey.config.root, "docs", survey.deadline, _MAX_DOCS)
     for path in (*survey.media.escapes, *docs.escapes):
-        yield Diagnostic(ERROR, "symlinks", path, "this link leaves the site folder, so it is not followed; put the file itself here")
+        yield Diagnostic(ERROR, "symlink", path, "this link leaves the site folder, so it is not followed; put the file itself here")
 
 
 def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR) -> Iterator[Diagnostic]:
@@ -101,6 +120,19 @@ def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR
     for one in diagnostics:
         severity = error if one["severity"] == ERROR else WARNING
         yield Diagnostic(severity, check, one.get("path") or fallback, one["message"], one.get("line"))
+
+
+def _relations(kind: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The relation fields whose value an entry gives; the one-to-many side is computed."""
+    return [one for one in kind["fields"] if one["type"] == "relation" and one.get("relationType") != "one-to-many"]
+
+
+def _related(fields: Mapping[str, Any], relations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in relations:
+        value = fields.get(name)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and one:
+                yield name, one
 
 
 def _doubles(survey: Survey, column: str, *within: str) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -40,9 +40,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Survey:
-    """`now` in milliseconds. Raises TimedOut when the deadline passes, Unavailable while there is no catalog."""
+    """`types` are the content types as they go out (`core.ports.ContentTypes.all`), `now` is in milliseconds.
+
+    Raises TimedOut when the deadline passes, Unavailable while there is no catalog.
+    """
 
     config: SiteConfig
+    types: Sequence[Mapping[str, Any]]
     reader: CatalogReader
     now: int
     deadline: Deadline

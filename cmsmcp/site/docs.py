@@ -17,6 +17,7 @@ from typing import Any, TypedDict
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge
 from cmsmcp.site import yamlfile
+from cmsmcp.site.headings import first_heading
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded
 from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk
@@ -43,7 +44,6 @@ MIME_TYPES = {
     ".csv": "text/csv",
 }
 _FRONT_TITLE = re.compile(r"^title:[ \t]+(.{1,300}?)[ \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.{1,300}?)[ \t]*#*$", re.MULTILINE)
 _HTML_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})</title>", re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<h1[^<>]{0,200}>([^<]{1,300})</h1>", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -168,8 +168,7 @@ def title_of(suffix: str, head: str) -> str:
     front = _FRONT_MATTER.match(head)
     if front and (title := _FRONT_TITLE.search(front.group(1))):
         return title.group(1).strip("\"'")
-    heading = _HEADING.search(head, front.end() if front else 0)
-    return heading.group(1).strip() if heading else ""
+    return first_heading(head[front.end() :] if front else head)
 
 
 def _entry(file: FoundFile, title: str) -> DocsEntry:

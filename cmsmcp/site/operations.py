@@ -81,7 +81,9 @@ class SiteOperations:
     def validate(self, deadline: Deadline) -> Validation:
         """Every finding of every check. Raises TimedOut past the deadline, Unavailable while there is no index."""
         self._state.await_ready(deadline)
-        return validate(Survey(self._definitions().config, self._reader, int(self._clock() * 1000), deadline), self._reports)
+        definitions = self._definitions()
+        survey = Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline)
+        return validate(survey, self._reports)
 
     def _examine(self, deadline: Deadline) -> Health:
         ready = self._state.ready()

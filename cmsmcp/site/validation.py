@@ -36,7 +36,8 @@ CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
     "taxonomy_inconsistency": checks_graph.taxonomy_inconsistency,
     "navigation": checks_graph.navigation,
     "redirects": checks_graph.redirects,
-    "symlinks": checks_graph.symlinks,
+    "broken_relations": checks_graph.broken_relations,
+    "symlink": checks_graph.symlink,
 }
 
 
