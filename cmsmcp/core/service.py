@@ -114,7 +114,7 @@ class Service:
         try:
             method = _admissible(exchange, era)
         except errors.CallError as error:
-            connection.end(message.id)
+            connection.end(message.id, flight)
             return _failed(exchange, error, refused=True)
         if method.at_once:
             return self._answer(exchange, method)
@@ -131,7 +131,7 @@ class Service:
         except Exception:
             outcome = _broken(exchange)
         finally:
-            exchange.connection.end(exchange.request.id)
+            exchange.connection.end(exchange.request.id, exchange.flight)
         return Outcome() if exchange.flight.cancelled else outcome
 
     def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:

@@ -57,16 +57,17 @@ class Connection:
             flight = self._flights[id] = Flight()
             return flight
 
-    def end(self, id: Id) -> None:
+    def end(self, id: Id, flight: Flight) -> None:
         with self._lock:
-            self._flights.pop(id, None)
+            if self._flights.get(id) is flight:
+                del self._flights[id]
 
     def cancel(self, id: object) -> None:
-        """Withdraw a request. Unknown, finished and malformed ids are ignored (X-03)."""
+        """Withdraw a request; its id is free at once. Unknown, finished and malformed ids are ignored (X-03)."""
         if isinstance(id, bool) or not isinstance(id, (str, int)):
             return
         with self._lock:
-            flight = self._flights.get(id)
+            flight = self._flights.pop(id, None)
         if flight is not None:
             flight.cancel()
 
