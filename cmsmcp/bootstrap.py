@@ -6,7 +6,9 @@ Everything a stdio server does not need for its first reply is made when it is f
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from cmsmcp.site.open import OpenSite
 
 T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Called with the documents done and the documents to do."""
+INDEX_PROCESSES = 2
 WARM_UP_SECONDS = 0.3
 """When a stdio server opens its site if nobody has asked for it yet: after the handshake, which must not compete with it."""
 
@@ -68,6 +73,37 @@ def serve_stdio(folder: Path, env: str, overlays: Sequence[Path]) -> int:
 def local_caller(settings: Settings) -> Caller:
     """Whoever started the process: every scope the configuration enables, no token (seed F38, F39)."""
     return Caller(client="local", scopes=settings.policy.scopes, name="local")
+
+
+def open_for_writing(folder: Path, env: str, overlays: Sequence[Path]) -> OpenSite:
+    """The site, indexed and watched by this process from now on, or as soon as another one lets go of it."""
+    environment, root, _ = _load(folder, env, overlays)
+    return _open_site(root, state_folder(root, environment), env, overlays)
+
+
+@contextmanager
+def open_indexed(folder: Path, env: str, overlays: Sequence[Path], progress: Progress) -> Iterator[OpenSite]:
+    """The site with an index that is up to date: built here, or by the server that is running."""
+    from cmsmcp.site.definitions import load_definitions
+    from cmsmcp.site.indexer import Indexer
+    from cmsmcp.site.open import INDEX_FOLDER, open_site
+    from cmsmcp.site.writer_lock import WriterLock
+
+    root = find_site(folder)
+    state = state_folder(root, read_environment())
+    lock = WriterLock(state / INDEX_FOLDER)
+    if lock.acquire():
+        try:
+            load = partial(load_definitions, root, env, overlays)
+            with closing(Indexer(state / INDEX_FOLDER, load, progress=progress, processes=INDEX_PROCESSES)) as indexer:
+                indexer.build()
+        finally:
+            lock.release()
+    opened = open_site(root, state, env=env, overlays=overlays, write=False, version=__version__)
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 def _load(folder: Path, env: str, overlays: Sequence[Path]) -> tuple[Environment, Path, Settings]:

@@ -18,17 +18,19 @@ from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.layers import BASE, ConfigFault, read_layers
+from cmsmcp.site.yamlnodes import YamlFault
 
 MIN_SECRET = 32
 KEY_FILE = "secret.key"
 
 
 class SettingsError(Exception):
-    """The server cannot start. `lines` are what to print, one fault each."""
+    """The server cannot start. `lines` are what to print, one fault each; those that stand in a file are in `found` too."""
 
-    def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = lines
+    def __init__(self, *lines: str | Found) -> None:
+        self.lines = tuple(map(str, lines))
+        self.found = tuple(line for line in lines if isinstance(line, Found))
+        super().__init__("\n".join(self.lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +140,21 @@ def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> S
     try:
         layers = read_layers(root, env, overlays)
     except ConfigFault as fault:
-        raise SettingsError(*map(str, fault.faults)) from None
+        raise SettingsError(*map(_unreadable, fault.faults)) from None
     node = layers.tree
-    unread = [str(fault) for fault in layers.faults if fault.key != "deploy.default_target"]  # that one is Foundry's, `check` names it
+    unread = [_unreadable(fault) for fault in layers.faults if fault.key != "deploy.default_target"]  # that one is the site's own
     values, faults = read(node)
     if not faults:
         faults = _faults_between_keys(node, values)
     if faults or unread:
-        raise SettingsError(*unread, *map(str, faults))
+        raise SettingsError(*unread, *faults)
     name = node.entries.get("name")
     refusal = None if values["mcp"]["enabled"] else _not_enabled(node.entries)
     return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), refusal)
+
+
+def _unreadable(fault: YamlFault) -> Found:
+    return Found(fault.file, fault.line, "", fault.message)
 
 
 def _not_enabled(entries: Mapping[str, Any]) -> str:

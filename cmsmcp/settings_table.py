@@ -118,7 +118,10 @@ TABLE: tuple[Row, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One fault in the configuration: `file` (relative to the site) and `line` (from 1), the key, and one line on what is needed."""
+    """One fault in the configuration: `file` (relative to the site), `line` (from 1), the key, and one line on what is needed.
+
+    `key` is blank when the file as a whole cannot be read.
+    """
 
     file: str
     line: int
@@ -126,7 +129,7 @@ class Found:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.key} {self.message}"
+        return f"{self.file}:{self.line}: {self.key} {self.message}".replace(":  ", ": ")
 
 
 def capability_names() -> frozenset[str]:

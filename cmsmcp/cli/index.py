@@ -1,0 +1,52 @@
+"""`cmsmcp index`: bring the index up to the files now, instead of when a server starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from cmsmcp.bootstrap import Progress, open_indexed
+from cmsmcp.cli.site_options import SiteChoice, site_options
+
+
+@click.command(epilog="\b\nExample:\n  cmsmcp index --site my-site")
+@site_options
+def command(choice: SiteChoice) -> None:
+    """Build the search index of a site, or bring it up to date."""
+    began = time.monotonic()
+    with shown_progress() as progress, open_indexed(choice.folder, choice.env, choice.overlays, progress) as opened:
+        total = opened.state.progress()[1]
+        generation = opened.generation
+    click.echo(f"{choice.folder}: indexed in {time.monotonic() - began:.1f} s (last build: {total} documents, generation {generation})")
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A bar on a terminal; plain lines, at most one a second, elsewhere. Both on standard error."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(TextColumn("indexing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("indexing", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def _lines() -> Progress:
+    last = time.monotonic()
+
+    def note(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            click.echo(f"indexing: {done} of {total} documents", err=True)
+
+    return note
