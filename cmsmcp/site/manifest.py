@@ -67,7 +67,7 @@ def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     if len(found) > MAX_DIAGNOSTICS:
         left = len(found) - MAX_DIAGNOSTICS
         last = found[MAX_DIAGNOSTICS - 1]
-        found = [*found[:MAX_DIAGNOSTICS], diagnostic(last["severity"], last["path"], None, f"{left} more are not listed; mend these first")]
+        found[MAX_DIAGNOSTICS:] = [diagnostic(last["severity"], last["path"], None, f"{left} more are not listed; mend these first")]
     return found
 
 

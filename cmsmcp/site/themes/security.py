@@ -9,11 +9,11 @@ from cmsmcp.site.model import ERROR, WARNING
 from cmsmcp.site.themes.analysis import Analysis, Found
 from cmsmcp.site.themes.shapes import Diagnostic, Reference, Security, SecurityReport, ThemeManifest
 from cmsmcp.site.themes.sources import (
-    ASSET_KINDS,
     allowlist,
     content_security_policy,
     covers,
     declared_summary,
+    lists_of,
     policy_summary,
     unsafe,
 )
@@ -61,8 +61,7 @@ def _declaration_faults(opened: Manifest, security: Security) -> Iterator[Diagno
         yield fault("template_context.allow_admin_state", "is never granted: themes see nothing of the admin")
     if context["allow_runtime_state"]:
         yield fault("template_context.allow_runtime_state", "changes nothing: runtime keys that are not declared stay hidden", WARNING)
-    lists = [(f"external_assets.{kind}", assets[kind]) for kind in ASSET_KINDS]
-    for key, sources in [*lists, ("frontend_requests.origins", requests["origins"])]:
+    for key, sources in [*lists_of(assets), ("frontend_requests.origins", requests["origins"])]:
         for source in filter(unsafe, sources):
             yield fault(key, f"holds {source!r}, which would break the policy apart; it is left out of it")
 

@@ -12,7 +12,6 @@ from urllib.parse import SplitResult, urlsplit
 from cmsmcp.site.themes.shapes import ExternalAssets, Security
 
 _UNSAFE = re.compile(r"[\s;,\"\x00-\x1f\x7f]")
-ASSET_KINDS = ("scripts", "styles", "fonts", "images", "media")
 
 
 def normalise(items: Iterable[str]) -> list[str]:
@@ -27,7 +26,18 @@ def unsafe(source: str) -> bool:
 
 def allowlist(assets: ExternalAssets) -> list[str]:
     """Every declared asset source, whatever its kind."""
-    return normalise([*assets["scripts"], *assets["styles"], *assets["fonts"], *assets["images"], *assets["media"]])
+    return normalise(source for _, sources in lists_of(assets) for source in sources)
+
+
+def lists_of(assets: ExternalAssets) -> list[tuple[str, list[str]]]:
+    """(key below `security`, its sources) for each kind of asset."""
+    return [
+        ("external_assets.scripts", assets["scripts"]),
+        ("external_assets.styles", assets["styles"]),
+        ("external_assets.fonts", assets["fonts"]),
+        ("external_assets.images", assets["images"]),
+        ("external_assets.media", assets["media"]),
+    ]
 
 
 def covers(patterns: Iterable[str], url: str) -> bool:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 MAX_FAULTS = 20
 
-BUILTINS = frozenset(
-    "and call html index slice js len not or print printf println urlquery eq ge gt le lt ne".split()
-)
+BUILTINS = frozenset({
+    "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print", "printf", "println",
+    "slice", "urlquery",
+})
 FOUNDRY = frozenset({"safeHTML", "field", "data", "pluginSlot"})
 FUNCTIONS = BUILTINS | FOUNDRY
 CONSTANTS = frozenset({"true", "false", "nil"})
@@ -153,7 +154,8 @@ class _Reader:
         if word == "block":
             self.needs_value(head, rest[1:])
         if word == "define" and self.stack:
-            self.fault(head.line, f"{{{{ define }}}} stands inside the {self.stack[-1].word} of line {self.stack[-1].line}; it belongs at the top")
+            outer = self.stack[-1]
+            self.fault(head.line, f"{{{{ define }}}} stands inside the {outer.word} of line {outer.line}; it belongs at the top")
         if word != "template":
             self.stack.append(_Frame(word, head.line))
 

@@ -39,10 +39,7 @@ class Theme:
 
 
 def validate(theme: Theme) -> Validation:
-    if theme.folder.outside:
-        diagnostics = list(theme.opened.opening)
-    else:
-        diagnostics = ordered(_checks(theme))
+    diagnostics = list(theme.opened.opening) if theme.folder.outside else ordered(_checks(theme))
     valid = not any(one["severity"] == ERROR for one in diagnostics)
     return {"name": theme.name, "active": theme.manifest["active"], "valid": valid, "diagnostics": diagnostics}
 
