@@ -37,7 +37,7 @@ class Address:
 
     def connection(self, timeout: float) -> Any:
         """A connection that is not yet open, with one limit in seconds for connecting and for each read and write. It never retries."""
-        return self.kind(socket_timeout=timeout, socket_connect_timeout=timeout, protocol=2, lib_name=None, **self.options)
+        return self.kind(socket_timeout=timeout, socket_connect_timeout=timeout, protocol=2, **self.options)
 
 
 def parse_address(url: str) -> Address:

@@ -93,5 +93,5 @@ def _record(jti: str, row: list[bytes | None]) -> TokenRecord | None:
     def moment(name: str) -> int | None:
         return int(fields[name]) if name in fields else None
 
-    texts = (fields.get(name, "") for name in ("name", "access", "scope"))
-    return TokenRecord(jti, *texts, int(fields["created"]), moment("expires") or 0, moment("used"), moment("revoked"))
+    name, access, scope = (fields.get(field, "") for field in ("name", "access", "scope"))
+    return TokenRecord(jti, name, access, scope, int(fields["created"]), moment("expires") or 0, moment("used"), moment("revoked"))

@@ -1,0 +1,225 @@
+"""One contract for both adapters of `core.ports.Admission` (seed F45; design §7; C063): memory, and a real Redis on its own clock.
+
+Rates are chosen so that the seconds a test takes cannot change its counts: 1 per minute, or 60,000,000 where rate is not the point.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import pytest
+
+from cmsmcp.core.ports import Admission, Ask, Verdict
+from cmsmcp.governance.policy import Policy, Rate
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.redis.admission import RedisAdmission
+from cmsmcp.state.redis.client import Client
+from cmsmcp.state.redis.keys import Keys
+from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
+
+SLOW = Rate(1, 3)
+FAST = Rate(60_000_000, 60_000_000)
+
+
+class Place(Protocol):
+    """What a test needs beside the port: a policy's admission, what was recorded, and a way to revoke."""
+
+    def admission(self, policy: Policy) -> Admission: ...
+    def records(self) -> list[dict[str, str]]: ...
+    def revoke(self, jti: str) -> None: ...
+
+
+class InMemory:
+    def __init__(self) -> None:
+        self._kept: list[dict[str, str]] = []
+        self._revoked: set[str] = set()
+        self.full = False
+
+    def append(self, record: dict[str, str]) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        self._kept.append(dict(record))
+
+    def admission(self, policy: Policy) -> Admission:
+        return MemoryAdmission(policy, self, revoked=self._revoked)  # type: ignore[arg-type]
+
+    def records(self) -> list[dict[str, str]]:
+        return self._kept
+
+    def revoke(self, jti: str) -> None:
+        self._revoked.add(jti)
+
+
+class OnRedis:
+    def __init__(self, client: Client, site: str) -> None:
+        self._client, self._site = client, site
+
+    def admission(self, policy: Policy) -> Admission:
+        return RedisAdmission(self._client, policy, self._site)
+
+    def records(self) -> list[dict[str, str]]:
+        self._client.settle()
+        entries = self._client.call("XRANGE", Keys(self._site).audit, "-", "+")
+        return [{fields[i].decode(): fields[i + 1].decode() for i in range(0, len(fields), 2)} for _, fields in entries]
+
+    def revoke(self, jti: str) -> None:
+        tokens = RedisTokens(self._client, self._site)
+        now = int(time.time())
+        tokens.register(TokenRecord(jti, "t", "mcp-server", "read:content", now, now + 60))
+        tokens.revoke(jti)
+
+
+@pytest.fixture(params=["memory", "redis"])
+def place(request: pytest.FixtureRequest) -> Place:
+    if request.param == "memory":
+        return InMemory()
+    return OnRedis(request.getfixturevalue("client"), request.getfixturevalue("site"))
+
+
+def ask(client: str = "c", *, cost: int = 1, permit: bool = False, lease_ms: int = 60_000, **more: object) -> Ask:
+    return Ask(str(more.pop("event_id", uuid.uuid4().hex)), client, cost, permit, lease_ms, **more)  # type: ignore[arg-type]
+
+
+def reasons(admission: Admission, asks: list[Ask]) -> list[str | None]:
+    return [admission.admit(each).reason for each in asks]
+
+
+def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def test_the_burst_is_admitted_and_then_no_more(place: Place) -> None:
+    """F45: rejected, never queued; the hint is whole and sufficient."""
+    admission = place.admission(Policy(rate=SLOW))
+    verdicts = [admission.admit(ask()) for _ in range(5)]
+    assert [verdict.reason for verdict in verdicts] == [None, None, None, "rate", "rate"]
+    assert [verdict.remaining for verdict in verdicts] == [2, 1, 0, 0, 0]
+    assert 50_000 < verdicts[3].retry_after_ms <= 60_000
+    now_ms = time.time() * 1000
+    assert now_ms + 170_000 < verdicts[3].reset_ms <= now_ms + 180_001
+
+
+def test_clients_do_not_share_a_rate(place: Place) -> None:
+    admission = place.admission(Policy(rate=SLOW))
+    assert reasons(admission, [ask("a") for _ in range(4)]) == [None, None, None, "rate"]
+    assert reasons(admission, [ask("b"), ask("{x}\r\n \u2028" * 50), ask("ä" * 1000)]) == [None, None, None]
+
+
+def test_a_cost_counts_for_its_units(place: Place) -> None:
+    admission = place.admission(Policy(rate=SLOW))
+    assert reasons(admission, [ask(cost=2), ask(cost=2), ask(cost=1), ask(cost=1), ask(cost=0)]) == [None, "rate", None, "rate", None]
+
+
+def test_waiting_as_told_is_enough(place: Place) -> None:
+    """C063, on the real clock: 600 a minute is one each 100 ms."""
+    admission = place.admission(Policy(rate=Rate(600, 1)))
+    assert admission.admit(ask()).reason is None
+    refused = admission.admit(ask())
+    assert 0 < refused.retry_after_ms <= 100
+    time.sleep(refused.retry_after_ms / 1000)
+    assert admission.admit(ask()).reason is None
+
+
+def test_no_more_permits_than_the_cap_and_a_release_frees_one(place: Place) -> None:
+    admission = place.admission(Policy(rate=FAST, max_concurrency=2))
+    first = ask(permit=True)
+    assert reasons(admission, [first, ask(permit=True), ask(permit=True)]) == [None, None, "concurrency"]
+    assert admission.admit(ask(permit=False)).reason is None, "what needs no permit is not held up"
+    admission.release(first.event_id, None)
+    assert reasons(admission, [ask(permit=True), ask(permit=True)]) == [None, "concurrency"]
+
+
+def test_a_second_release_frees_nothing_twice(place: Place) -> None:
+    """core.ports: calling it twice frees nothing twice."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=2))
+    first = ask(permit=True)
+    assert reasons(admission, [first, ask(permit=True)]) == [None, None]
+    for _ in range(3):
+        admission.release(first.event_id, None)
+    admission.release("never admitted", None)
+    assert reasons(admission, [ask(permit=True), ask(permit=True)]) == [None, "concurrency"]
+
+
+def test_a_permit_whose_holder_died_lapses_with_its_lease(place: Place) -> None:
+    """design §7: leased; a killed worker leaks nothing."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=1))
+    assert reasons(admission, [ask(permit=True, lease_ms=200), ask(permit=True)]) == [None, "concurrency"]
+    until(lambda: admission.admit(ask(permit=True)).reason is None)
+
+
+def test_a_short_lease_does_not_end_a_long_one(place: Place) -> None:
+    admission = place.admission(Policy(rate=FAST, max_concurrency=2))
+    assert reasons(admission, [ask(permit=True, lease_ms=60_000), ask(permit=True, lease_ms=50)]) == [None, None]
+    until(lambda: admission.admit(ask(permit=True)).reason is None)
+    assert admission.admit(ask(permit=True)).reason == "concurrency"
+
+
+def test_the_same_event_asked_twice_is_admitted_once_and_charged_once(place: Place) -> None:
+    admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
+    same = ask(permit=True, intent={"event": "e", "phase": "intent"})
+    assert reasons(admission, [same, same, same, same]) == [None] * 4
+    assert len(place.records()) == 1
+
+
+def test_a_refusal_by_one_limit_charges_no_other(place: Place) -> None:
+    """governance.md §2: check all, then commit all."""
+    admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
+    first = ask(permit=True)
+    assert reasons(admission, [first, *(ask(permit=True) for _ in range(5))]) == [None] + ["concurrency"] * 5
+    admission.release(first.event_id, None)
+    assert reasons(admission, [ask(), ask(), ask(permit=True)]) == [None, None, "rate"]
+    assert place.admission(Policy(rate=FAST, max_concurrency=1)).admit(ask("other", permit=True)).reason is None
+
+
+def test_a_revoked_token_is_refused_whatever_else_holds(place: Place) -> None:
+    """C061: with the next request."""
+    admission = place.admission(Policy(rate=FAST))
+    assert admission.admit(ask(token_id="t1")).reason is None
+    place.revoke("t1")
+    refused = {"event": "r", "phase": "refusal"}
+    assert admission.admit(ask(token_id="t1", permit=True, refusal=refused)).reason == "revoked"
+    assert reasons(admission, [ask(token_id="t2"), ask()]) == [None, None]
+    assert place.records() == [{**refused, "reason": "revoked"}]
+
+
+def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> None:
+    """design §7: intent with the admission, outcome with the release, a refusal with its reason."""
+    admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
+    intent, refusal = {"event": "1", "phase": "intent", "odd": "a\nb é {} 'x\""}, {"event": "2", "phase": "refusal", "reason": ""}
+    held = ask(event_id="1", permit=True, intent=intent, refusal={"event": "1"})
+    admission.admit(held)
+    admission.admit(ask(event_id="2", permit=True, intent={"event": "2"}, refusal=refusal))
+    admission.release("1", {"event": "1", "phase": "outcome"})
+    by_core = {"event": "3", "phase": "refusal", "reason": "scope"}
+    admission.record(by_core)
+    admission.admit(ask())
+    assert place.records() == [intent, {**refusal, "reason": "concurrency"}, {"event": "1", "phase": "outcome"}, by_core]
+
+
+def test_threads_get_exactly_the_burst_and_never_more_than_the_cap(place: Place) -> None:
+    admission = place.admission(Policy(rate=Rate(1, 100), max_concurrency=5))
+    with ThreadPoolExecutor(8) as pool:
+        admitted = list(pool.map(lambda _: admission.admit(ask(permit=False)).reason, range(300)))
+        assert admitted.count(None) == 100
+        held = list(pool.map(lambda number: admission.admit(ask(f"other {number}", permit=True)).reason, range(60)))
+        assert held.count(None) == 5
+
+
+def test_a_full_audit_admits_nothing_and_holds_no_permit() -> None:
+    """Fail closed: what cannot be recorded is not done (governance.md §2)."""
+    full = InMemory()
+    admission = full.admission(Policy(rate=SLOW, max_concurrency=1))
+    full.full = True
+    for _ in range(5):
+        with pytest.raises(Unavailable, match="No space left"):
+            admission.admit(ask(permit=True, intent={"event": "x"}))
+    full.full = False
+    assert admission.admit(ask(permit=True)) == Verdict(None, 0, 2, pytest.approx(time.time() * 1000 + 60_000, abs=2000))
