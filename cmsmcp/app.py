@@ -11,8 +11,8 @@ from flask import Blueprint, Flask, jsonify
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
-from cmsmcp.bootstrap import open_doors
-from cmsmcp.settings import SettingsError
+from cmsmcp.bootstrap.http import open_doors
+from cmsmcp.settings import SettingsError, SiteChoice
 
 APP_LOAD_ERROR = 4
 """gunicorn's code for an application that cannot be loaded: it then stops instead of starting workers for ever."""
@@ -24,7 +24,7 @@ def from_folder(site: str = ".", *, env: str = "", overlays: Sequence[str] = (),
     A faulty configuration ends the process with its faults on standard error.
     """
     try:
-        doors = open_doors(Path(site), env, [Path(overlay) for overlay in overlays], bind)
+        doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays))), bind)
     except SettingsError as error:
         for line in error.lines:
             print(f"cmsmcp: {line}", file=sys.stderr)

@@ -34,11 +34,20 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class SiteChoice:
+    """Which site, as the operator named it: its folder, an environment (blank: the base configuration) and files layered over it."""
+
+    folder: Path
+    env: str = ""
+    overlays: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """None: not set. `secret` is one key or several, as `identity.keys` reads them; without `state_dir` the user's default is meant."""
+    """Without `redis_url` or `state_dir`, that variable is not set; `secrets` are newest first, and empty when it is not set."""
 
     redis_url: str | None = None
-    secret: str | None = field(default=None, repr=False)
+    secrets: tuple[bytes, ...] = field(default=(), repr=False)
     state_dir: Path | None = None
 
 
@@ -71,7 +80,8 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     if faults:
         raise SettingsError(*faults)
     state = variables.get("CMSMCP_STATE_DIR")
-    return Environment(variables.get("REDIS_URL"), variables.get("CMSMCP_SECRET_KEY"), Path(state).expanduser() if state else None)
+    secrets = tuple(part.strip().encode() for part in variables.get("CMSMCP_SECRET_KEY", "").split(",") if part.strip())
+    return Environment(variables.get("REDIS_URL"), secrets, Path(state).expanduser() if state else None)
 
 
 _VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
@@ -106,17 +116,17 @@ def state_folder(root: Path, environment: Environment) -> Path:
     return folder
 
 
-def find_secret(environment: Environment, state: Path) -> str | None:
-    """What tokens are signed with: the environment's key, else the one kept in the state folder, else None."""
-    if environment.secret is not None:
-        return environment.secret
+def find_secrets(environment: Environment, state: Path) -> tuple[bytes, ...]:
+    """What tokens are signed with: the environment's keys, else the one kept in the state folder, else none."""
+    if environment.secrets:
+        return environment.secrets
     try:
-        kept = (state / KEY_FILE).read_text().strip()
+        kept = (state / KEY_FILE).read_bytes().strip()
     except FileNotFoundError:
-        return None
+        return ()
     if len(kept) < MIN_SECRET:
         raise SettingsError(f"{state / KEY_FILE} is damaged; delete it (tokens made with it end) or set CMSMCP_SECRET_KEY")
-    return kept
+    return (kept,)
 
 
 def make_secret(state: Path) -> bool:

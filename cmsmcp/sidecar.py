@@ -11,8 +11,8 @@ import signal
 import threading
 from pathlib import Path
 
-from cmsmcp.bootstrap import open_for_writing
-from cmsmcp.settings import SettingsError
+from cmsmcp.bootstrap.chosen import choose, open_chosen
+from cmsmcp.settings import SettingsError, SiteChoice
 
 
 def main() -> int:
@@ -21,13 +21,13 @@ def main() -> int:
     parser.add_argument("site", type=Path)
     parser.add_argument("--env", default="")
     parser.add_argument("--config-overlay", type=Path, action="append", default=[])
-    chosen = parser.parse_args()
+    wanted = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="cmsmcp sidecar: %(message)s")
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        opened = open_for_writing(chosen.site, chosen.env, chosen.config_overlay)
+        opened = open_chosen(choose(SiteChoice(wanted.site, wanted.env, tuple(wanted.config_overlay))), write=True)
     except SettingsError as error:
         logging.error("%s", error)
         return 2

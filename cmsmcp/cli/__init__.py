@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 EXIT_REFUSED = 2
 STDIO = ["mcp", "serve"]
@@ -16,14 +17,14 @@ STDIO = ["mcp", "serve"]
 
 def main() -> None:
     """Exit codes: 0 done, 1 faults found or a process ended, 2 refused or misused, 130 interrupted."""
-    from cmsmcp.settings import SettingsError
+    from cmsmcp.settings import SettingsError, SiteChoice
 
     stdio = read_stdio_options(sys.argv[1:])
     try:
         if stdio is not None:
-            from cmsmcp.bootstrap import serve_stdio
+            from cmsmcp.bootstrap.stdio import serve_stdio
 
-            sys.exit(serve_stdio(*stdio))
+            sys.exit(serve_stdio(SiteChoice(**stdio)))
         from cmsmcp.cli.root import run
 
         sys.exit(run())
@@ -35,8 +36,8 @@ def main() -> None:
         sys.exit(130)
 
 
-def read_stdio_options(words: Sequence[str]) -> tuple[Path, str, list[Path]] | None:
-    """Folder, environment and overlays of a plain `mcp serve`; None for anything else, help and mistakes included."""
+def read_stdio_options(words: Sequence[str]) -> dict[str, Any] | None:
+    """The fields of SiteChoice for a plain `mcp serve`; None for anything else, help and mistakes included."""
     if list(words[:2]) != STDIO:
         return None
     found: dict[str, list[str]] = {"--transport": ["stdio"], "--site": ["."], "--env": [""], "--config-overlay": []}
@@ -48,4 +49,4 @@ def read_stdio_options(words: Sequence[str]) -> tuple[Path, str, list[Path]] | N
         found[name].append(value)
     if found["--transport"][-1] != "stdio":
         return None
-    return Path(found["--site"][-1]), found["--env"][-1], [Path(path) for path in found["--config-overlay"]]
+    return {"folder": Path(found["--site"][-1]), "env": found["--env"][-1], "overlays": tuple(map(Path, found["--config-overlay"]))}

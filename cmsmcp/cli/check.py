@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from cmsmcp.bootstrap import open_indexed
+from cmsmcp.bootstrap.index import open_indexed
 from cmsmcp.cli.index import shown_progress
-from cmsmcp.cli.site_options import SiteChoice, site_options
+from cmsmcp.cli.site_options import site_options
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.settings import SettingsError, find_site, load_settings
+from cmsmcp.settings import SettingsError, SiteChoice, find_site, load_settings
 
 SECONDS = 600.0
 STYLES = {"error": "bold red", "warning": "yellow"}
@@ -53,7 +53,7 @@ def _settings_report(choice: SiteChoice) -> dict[str, Any] | None:
 
 
 def _site_report(choice: SiteChoice) -> Mapping[str, Any]:
-    with shown_progress() as progress, open_indexed(choice.folder, choice.env, choice.overlays, progress) as opened:
+    with shown_progress() as progress, open_indexed(choice, progress) as opened:
         return opened.site.operations.validate(Deadline(SECONDS))
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import click
 
-from cmsmcp.cli.site_options import SiteChoice
+from cmsmcp.bootstrap.chosen import Chosen
+from cmsmcp.bootstrap.governance import issue_token
+from cmsmcp.identity.tokens import Grant
 
 
-def print_demo(choice: SiteChoice, address: str) -> None:
+def print_demo(chosen: Chosen, address: str) -> None:
     """Everything printed works as printed, while this server runs (the client block: whenever the folder is there)."""
-    from cmsmcp.bootstrap import NewToken, create_token
-
-    token = create_token(choice.folder, choice.env, choice.overlays, NewToken(name="demo", access="mcp-server", ttl=86_400)).text
+    choice = chosen.choice
+    token = issue_token(chosen, Grant("demo", ttl=86_400)).token
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {"limit": 3}}}
     curl = [
         "curl", "-sS", f"http://{address}/mcp", "-H", f"Authorization: Bearer {token}", "-H", "Content-Type: application/json",

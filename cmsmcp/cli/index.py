@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import click
 
-from cmsmcp.bootstrap import Progress, open_indexed
-from cmsmcp.cli.site_options import SiteChoice, site_options
+from cmsmcp.bootstrap.index import Progress, open_indexed
+from cmsmcp.cli.site_options import site_options
+from cmsmcp.settings import SiteChoice
 
 
 @click.command(epilog="\b\nExample:\n  cmsmcp index --site my-site")
@@ -17,7 +18,7 @@ from cmsmcp.cli.site_options import SiteChoice, site_options
 def command(choice: SiteChoice) -> None:
     """Build the search index of a site, or bring it up to date."""
     began = time.monotonic()
-    with shown_progress() as progress, open_indexed(choice.folder, choice.env, choice.overlays, progress) as opened:
+    with shown_progress() as progress, open_indexed(choice, progress) as opened:
         total = opened.state.progress()[1]
         generation = opened.generation
     click.echo(f"{choice.folder}: indexed in {time.monotonic() - began:.1f} s (last build: {total} documents, generation {generation})")

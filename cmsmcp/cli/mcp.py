@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from cmsmcp.cli.site_options import SiteChoice, site_options
+from cmsmcp.cli.site_options import site_options
+from cmsmcp.settings import SiteChoice
 
 
 @click.group(epilog="\b\nExample:\n  cmsmcp mcp serve --transport stdio --site my-site")
@@ -22,6 +23,6 @@ def serve(choice: SiteChoice, transport: str) -> None:
 
     Refuses to start (code 2) unless the site says `mcp: {enabled: true}`.
     """
-    from cmsmcp.bootstrap import serve_stdio
+    from cmsmcp.bootstrap.stdio import serve_stdio
 
-    sys.exit(serve_stdio(choice.folder, choice.env, choice.overlays))
+    sys.exit(serve_stdio(choice))

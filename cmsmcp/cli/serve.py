@@ -9,26 +9,18 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
-from cmsmcp.cli.site_options import SiteChoice, site_options
+from cmsmcp.bootstrap.chosen import Chosen, choose
+from cmsmcp.bootstrap.governance import connect, make_secret_if_absent, open_tokens, require_redis
+from cmsmcp.cli.site_options import site_options
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.supervisor import Child, Supervisor
-from cmsmcp.settings import (
-    Environment,
-    Settings,
-    SettingsError,
-    find_secrets,
-    find_site,
-    load_settings,
-    make_secret,
-    read_environment,
-    state_folder,
-)
+from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice
 
 BACKLOG = 1_024
+START_PATIENCE = 1.5
 STOP_SECONDS = 20.0
 """gunicorn lets calls in flight end (its own limit is 15 s) before it goes; idle, it takes two or three."""
 
@@ -37,11 +29,7 @@ STOP_SECONDS = 20.0
 class Host:
     """Everything known before the first process starts."""
 
-    choice: SiteChoice
-    root: Path
-    settings: Settings
-    environment: Environment
-    state: Path
+    chosen: Chosen
     listener: socket.socket
 
     @property
@@ -62,45 +50,37 @@ def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
 
     With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
     """
-    environment = read_environment()
-    root = find_site(choice.folder)
-    settings = load_settings(root, choice.env, choice.overlays)
-    if settings.refusal:
-        raise SettingsError(settings.refusal)
-    state = state_folder(root, environment)
+    chosen = choose(choice)
     with listen(bind) as listener:
-        if settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+        if chosen.settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
             raise SettingsError("mcp.auth is none, which is for loopback only; bind 127.0.0.1, or set mcp.auth: token")
-        if not find_secrets(environment, state) and make_secret(state):
-            click.echo(f"cmsmcp: CMSMCP_SECRET_KEY is not set; made a key in {state / 'secret.key'}", err=True)
-        sys.exit(_run(Host(choice, root, settings, environment, state, listener), workers, demo))
+        if make_secret_if_absent(chosen):
+            _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
+        open_tokens(chosen)  # a weak key is told now, not by every worker
+        sys.exit(_run(Host(chosen, listener), workers, demo))
 
 
 def _run(host: Host, workers: int, demo: bool) -> int:
     private = None
     children = []
-    if host.environment.redis_url is None:
-        private = PrivateRedis(host.state)
-        try:
-            private.start()
-        except RedisUnavailable as error:
-            raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
-        assert private.child is not None
-        children.append(private.child)
+    url = host.chosen.environment.redis_url
     try:
-        check_redis(private.url if private else host.environment.redis_url or "")
+        if url is None:
+            private = PrivateRedis(host.chosen.state)
+            private.start()
+            assert private.child is not None
+            url = private.url
+            children.append(private.child)
+        client = connect(url, START_PATIENCE)
+        require_redis(client)
+        client.close()
         children += [_sidecar(host), _gunicorn(host, workers)]
         return Supervisor(children, _tell).run(lambda: is_ready(host.address), _on_ready(host, demo))
+    except RedisUnavailable as error:
+        raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
     finally:
         if private is not None:
             private.stop()
-
-
-def check_redis(url: str) -> None:
-    """Raise SettingsError, within a second or two, unless a Redis answers at `url`."""
-    from cmsmcp.bootstrap import ping_redis
-
-    ping_redis(url)
 
 
 def listen(bind: str) -> socket.socket:
@@ -145,20 +125,20 @@ def is_ready(address: str) -> bool:
 
 
 def _sidecar(host: Host) -> Child:
-    options = ["--env", host.choice.env] if host.choice.env else []
-    for overlay in host.choice.overlays:
+    options = ["--env", host.chosen.choice.env] if host.chosen.choice.env else []
+    for overlay in host.chosen.choice.overlays:
         options += ["--config-overlay", str(overlay.absolute())]
-    return Child("the indexer", [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.root), *options])
+    return Child("the indexer", [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.chosen.root), *options], patience=8.0)
 
 
 def _gunicorn(host: Host, workers: int) -> Child:
     """gunicorn gets the open socket. Its working folder is the state folder: no file of the site may pass for a module (-P, --chdir)."""
-    overlays = [str(overlay.absolute()) for overlay in host.choice.overlays]
+    overlays = [str(overlay.absolute()) for overlay in host.chosen.choice.overlays]
     bound = host.listener.getsockname()[0]
-    app = f"cmsmcp.app:from_folder({str(host.root)!r}, env={host.choice.env!r}, overlays={overlays!r}, bind={bound!r})"
+    app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={bound!r})"
     handle = host.listener.fileno()
     command_line = [
-        sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--chdir", str(host.state),
+        sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--chdir", str(host.chosen.state),
         "--bind", f"fd://{handle}", "--workers", str(workers), app,
     ]
     return Child("gunicorn", command_line, vital=True, pass_fds=(handle,), patience=STOP_SECONDS)
@@ -169,9 +149,9 @@ def _on_ready(host: Host, demo: bool) -> Callable[[], None]:
         if demo:
             from cmsmcp.cli.demo import print_demo
 
-            print_demo(host.choice, host.address)
+            print_demo(host.chosen, host.address)
         else:
-            site = host.choice.folder
+            site = host.chosen.choice.folder
             _tell(f"serving {site} on http://{host.address}; make a token with: cmsmcp tokens create --site {site} --name NAME")
 
     return announce

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cmsmcp.settings import SiteChoice
+
 PATH: click.Path = click.Path(path_type=Path)
-
-
-@dataclass(frozen=True, slots=True)
-class SiteChoice:
-    """`folder` as it was given; `env` is blank for the base configuration."""
-
-    folder: Path
-    env: str
-    overlays: tuple[Path, ...]
 
 
 def site_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,26 +1,26 @@
-"""`cmsmcp tokens`: make, list and revoke. A token is printed once, alone on standard output, and is nowhere kept."""
+"""`cmsmcp tokens`: make, list and revoke. A token is printed once, alone on standard output, and kept nowhere."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from cmsmcp.cli.site_options import SiteChoice, site_options
-from cmsmcp.settings import SettingsError
+from cmsmcp.bootstrap.chosen import choose
+from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token
+from cmsmcp.cli.site_options import site_options
+from cmsmcp.identity.tokens import ACCESS, Grant
+from cmsmcp.settings import SiteChoice
 from cmsmcp.settings_kinds import Fault, parse_duration
-
-ACCESS = ("mcp-server", "read-only", "full-access", "operator")
 
 
 class Duration(click.ParamType):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
         try:
-            return parse_duration(value)
+            return value if isinstance(value, int) else parse_duration(value)
         except Fault as fault:
             self.fail(fault.message, param, ctx)
 
@@ -38,13 +38,30 @@ def command() -> None:
 @click.option("--role", "roles", multiple=True, help="A CMS role whose rights it has; without it, the rights its scopes need.")
 @click.option("--subject", help="The person it stands for; roles that see only their own documents need it.")
 @click.option("--ttl", type=Duration(), default="90d", show_default=True, help="How long it is valid: 12h, 90d.")
-def create(choice: SiteChoice, **wanted: Any) -> None:
+def create(choice: SiteChoice, scopes: tuple[str, ...], **wanted: Any) -> None:
     """Print a new token, and nothing else, on standard output."""
-    from cmsmcp.bootstrap import NewToken, create_token
+    issued = issue_token(choose(choice, enabled=False), Grant(scopes=scopes or None, **wanted))
+    click.echo(issued.token)
+    click.echo(f"cmsmcp: valid until {_day(issued.expires)}; revoke it with: cmsmcp tokens revoke {issued.jti}", err=True)
 
-    try:
-        token = create_token(choice.folder, choice.env, choice.overlays, NewToken(**wanted))
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-    click.echo(token.text)
-    click.echo(f"cmsmcp: token {token.id} for {wanted['name']}; revoke it with: cmsmcp tokens revoke {token.id}", err=True)
+
+@command.command("list", epilog="\b\nExample:\n  cmsmcp tokens list --site my-site")
+@site_options
+def list_command(choice: SiteChoice) -> None:
+    """List the tokens of a site, those that expire last first."""
+    for record in list_tokens(choose(choice, enabled=False)):
+        state = f"revoked {_day(record.revoked)}" if record.revoked else f"used {_day(record.used)}" if record.used else "never used"
+        click.echo(f"{record.jti}  {record.access:<11}  until {_day(record.expires)}  {state:<18}  {record.name}  [{record.scope}]")
+
+
+@command.command(epilog="\b\nExample:\n  cmsmcp tokens revoke --site my-site 0123456789abcdef0123456789abcdef")
+@site_options
+@click.argument("token_id", metavar="ID")
+def revoke(choice: SiteChoice, token_id: str) -> None:
+    """Revoke a token by its id: from the next request on, everywhere."""
+    record = revoke_token(choose(choice, enabled=False), token_id)
+    click.echo(f"revoked {record.jti} ({record.name})")
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

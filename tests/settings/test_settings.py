@@ -13,7 +13,7 @@ from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings import (
     Environment,
     SettingsError,
-    find_secret,
+    find_secrets,
     find_site,
     load_settings,
     make_secret,
@@ -228,9 +228,9 @@ def test_a_variable_that_is_set_but_empty_is_a_fault(name: str) -> None:
         read_environment({name: "  "})
 
 
-def test_the_secret_does_not_show_in_a_representation() -> None:
-    environment = read_environment({"CMSMCP_SECRET_KEY": "a" * 32})
-    assert environment.secret == "a" * 32 and "aaa" not in repr(environment)
+def test_secrets_are_several_and_show_in_no_representation() -> None:
+    environment = read_environment({"CMSMCP_SECRET_KEY": f"{'a' * 32}, {'b' * 40}"})
+    assert environment.secrets == (b"a" * 32, b"b" * 40) and "aaa" not in repr(environment)
 
 
 def test_the_state_folder_is_one_per_site_outside_it_and_private(tmp_path: Path) -> None:
@@ -248,14 +248,14 @@ def test_the_state_folder_is_one_per_site_outside_it_and_private(tmp_path: Path)
 
 
 def test_a_made_secret_is_kept_private_and_never_replaced(tmp_path: Path) -> None:
-    assert find_secret(Environment(), tmp_path) is None
+    assert find_secrets(Environment(), tmp_path) == ()
     assert make_secret(tmp_path) is True
-    kept = find_secret(Environment(), tmp_path)
-    assert kept and len(kept) >= 32 and (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
+    (kept,) = find_secrets(Environment(), tmp_path)
+    assert len(kept) >= 32 and (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
     assert make_secret(tmp_path) is False
-    assert find_secret(Environment(), tmp_path) == kept
+    assert find_secrets(Environment(), tmp_path) == (kept,)
     assert [path.name for path in tmp_path.iterdir()] == ["secret.key"]
-    assert find_secret(Environment(secret="e" * 32), tmp_path) == "e" * 32
+    assert find_secrets(Environment(secrets=(b"e" * 32,)), tmp_path) == (b"e" * 32,)
 
 
 def test_a_folder_that_is_no_site_is_told_what_is_missing(tmp_path: Path) -> None:

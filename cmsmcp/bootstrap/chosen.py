@@ -1,0 +1,80 @@
+"""The site a command or a server was started for, its settings and its folders, and the things made from them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from cmsmcp import __version__
+from cmsmcp.settings import Environment, Settings, SettingsError, SiteChoice, find_site, load_settings, read_environment, state_folder
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
+    from cmsmcp.site.open import OpenSite
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """Makes a thing when it is first asked for, once, whichever threads ask."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: list[T] = []
+
+    def __call__(self) -> T:
+        if not self._made:
+            with self._lock:
+                if not self._made:
+                    self._made.append(self._make())
+        return self._made[0]
+
+    def made(self) -> T | None:
+        return self._made[0] if self._made else None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`root` is the site's real path, `state` its folder for derived data."""
+
+    choice: SiteChoice
+    environment: Environment
+    root: Path
+    settings: Settings
+    state: Path
+
+    @property
+    def audience(self) -> str:
+        """What tokens for this site are made out to (design §8)."""
+        return self.settings.door.public_url or f"urn:cmsmcp:{self.settings.site_name}"
+
+
+def choose(choice: SiteChoice, *, enabled: bool = True) -> Chosen:
+    """Read everything that could stop a start. Raises SettingsError; also when MCP is off, unless `enabled` is False."""
+    environment = read_environment()
+    root = find_site(choice.folder)
+    settings = load_settings(root, choice.env, choice.overlays)
+    if enabled and settings.refusal:
+        raise SettingsError(settings.refusal)
+    return Chosen(choice, environment, root, settings, state_folder(root, environment))
+
+
+def open_chosen(chosen: Chosen, *, write: bool) -> OpenSite:
+    """`write`: index it and watch it from now on, or as soon as another process lets go of it."""
+    from cmsmcp.site.open import open_site
+
+    choice = chosen.choice
+    opened = open_site(chosen.root, chosen.state, env=choice.env, overlays=choice.overlays, write=write, version=__version__)
+    opened.start()
+    return opened
+
+
+def discover_capabilities() -> Registry:
+    import cmsmcp.capabilities
+    from cmsmcp.core.registry import discover
+
+    return discover(cmsmcp.capabilities)

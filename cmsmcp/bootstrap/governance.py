@@ -1,0 +1,126 @@
+"""What processes share: the Redis of a site, its admission and its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from cmsmcp.bootstrap.chosen import Chosen
+from cmsmcp.core.ports import Admission, Ask, Verdict
+from cmsmcp.identity.keys import Keyring
+from cmsmcp.identity.tokens import PURPOSE, Grant, Issued, Tokens
+from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_running
+from cmsmcp.protocol.errors import NotFound, Unavailable
+from cmsmcp.settings import SettingsError, find_secrets, make_secret
+from cmsmcp.state.redis.admission import RedisAdmission
+from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
+
+PATIENCE = 2.0
+"""Seconds a command line waits for Redis; a server is far stricter with each of its requests."""
+
+
+class NoRedis:
+    """Admission where there is no Redis: nothing is served, and the answer says why."""
+
+    def admit(self, ask: Ask) -> Verdict:
+        raise Unavailable("No governance store is configured: set REDIS_URL, or start with cmsmcp serve.", retry_after=5)
+
+    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+        raise Unavailable("No governance store is configured.")
+
+    def record(self, event: Mapping[str, str]) -> None:
+        raise Unavailable("No governance store is configured.")
+
+
+def connect(url: str, timeout: float | None = None) -> Client:
+    """A client that connects when it is first used. SettingsError when the URL cannot be read; its password is never shown."""
+    try:
+        return Client(url) if timeout is None else Client(url, timeout=timeout)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def require_redis(client: Client) -> None:
+    """Raise SettingsError unless it answers now."""
+    shown = client.address.shown
+    try:
+        client.call("PING")
+    except Unavailable:
+        raise SettingsError(f"no Redis serves us at {shown}: it is down, unreachable, or refuses this user; check REDIS_URL") from None
+    except Refused as refused:
+        raise SettingsError(f"Redis at {shown} refuses ({refused.word}); check the user and the password in REDIS_URL") from None
+
+
+def find_redis(chosen: Chosen) -> str | None:
+    """The URL of the site's Redis: the one given, else the private one that runs now."""
+    return chosen.environment.redis_url or find_running(chosen.state)
+
+
+def redis_admission(chosen: Chosen, client: Client | None) -> Admission:
+    return RedisAdmission(client, chosen.settings.policy, chosen.settings.site_name) if client is not None else NoRedis()
+
+
+def open_tokens(chosen: Chosen) -> Tokens | None:
+    """None without a key. SettingsError when the key is too weak."""
+    secrets = find_secrets(chosen.environment, chosen.state)
+    if not secrets:
+        return None
+    try:
+        return Tokens(Keyring(secrets, PURPOSE), chosen.audience)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def issue_token(chosen: Chosen, grant: Grant) -> Issued:
+    """Sign a token and register it. SettingsError says what is wrong with the grant, the key or Redis; nothing is issued then."""
+    make_secret_if_absent(chosen)
+    tokens = open_tokens(chosen)
+    assert tokens is not None
+    try:
+        issued = tokens.create(grant)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    record = TokenRecord(issued.jti, issued.name, issued.access, " ".join(issued.scopes), issued.created, issued.expires)
+    with _registry(chosen) as registry:
+        registry.register(record)
+    return issued
+
+
+def list_tokens(chosen: Chosen) -> list[TokenRecord]:
+    with _registry(chosen) as registry:
+        return registry.newest()
+
+
+def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
+    """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
+    with _registry(chosen) as registry:
+        return registry.revoke(jti)
+
+
+def make_secret_if_absent(chosen: Chosen) -> bool:
+    """Whether one had to be made."""
+    return not find_secrets(chosen.environment, chosen.state) and make_secret(chosen.state)
+
+
+@contextmanager
+def _registry(chosen: Chosen) -> Iterator[RedisTokens]:
+    """The token registry. When no server runs and no Redis is given, the private one is started for as long as it takes."""
+    private = None
+    url = find_redis(chosen)
+    try:
+        if url is None:
+            private = PrivateRedis(chosen.state)
+            private.start()
+            url = private.url
+        client = connect(url, PATIENCE)
+        require_redis(client)
+        yield RedisTokens(client, chosen.settings.site_name)
+        client.close()
+    except RedisUnavailable as error:
+        raise SettingsError(f"{error}; try again, or set REDIS_URL") from None
+    except (Unavailable, NotFound) as error:
+        raise SettingsError(error.message) from None
+    finally:
+        if private is not None:
+            private.stop()

@@ -1,0 +1,83 @@
+"""The HTTP door of one worker: shared limits, tokens, a site that another process indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from flask import Blueprint
+
+from cmsmcp import __version__
+from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
+from cmsmcp.bootstrap.governance import connect, find_redis, open_tokens, redis_admission
+from cmsmcp.core.ports import Caller
+from cmsmcp.core.service import Service
+from cmsmcp.identity.peers import Peers
+from cmsmcp.identity.tokens import Tokens
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.settings import SiteChoice
+from cmsmcp.site.open import OpenSite
+from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.transports.http import Gate, blueprint
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """`missing` names what keeps this worker from serving; it is asked by `/readyz`."""
+
+    blueprints: Sequence[Blueprint]
+    missing: Callable[[], list[str]]
+
+
+def open_doors(choice: SiteChoice, bind: str) -> Doors:
+    """Compose one worker. `bind` is the host it is reached at, blank if unknown. Raises SettingsError."""
+    chosen = choose(choice)
+    url = find_redis(chosen)
+    client = connect(url) if url is not None else None
+    tokens = open_tokens(chosen)
+    admission = redis_admission(chosen, client)
+    site = Once(lambda: open_chosen(chosen, write=False))
+    policy, door = chosen.settings.policy, chosen.settings.door
+    service = Service(
+        policy, Once(discover_capabilities), lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name
+    )
+    open_to = Caller(client="local", scopes=policy.scopes, name="local") if door.auth == "none" else None
+    gate = Gate(_peers(chosen, bind), _authenticate(tokens), admission, policy.max_request_bytes, open_to)
+    return Doors([blueprint(service, gate)], lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None))
+
+
+def _peers(chosen: Chosen, bind: str) -> Peers:
+    """Known hosts: those configured, the one of the public URL, and the address bound, if it is one."""
+    door = chosen.settings.door
+    hosts = [*door.allowed_hosts]
+    origins = [*door.allowed_origins]
+    if door.public_url:
+        parts = urlsplit(door.public_url)
+        hosts.append(parts.netloc.lower())
+        origins.append(f"{parts.scheme}://{parts.netloc}".lower())
+    if bind not in ("", "0.0.0.0", "::"):
+        hosts.append(f"[{bind}]" if ":" in bind else bind.lower())
+    return Peers(hosts, origins, door.trusted_proxies)
+
+
+def _authenticate(tokens: Tokens | None) -> Callable[[str | None], Caller]:
+    def authenticate(authorization: str | None) -> Caller:
+        if tokens is None:
+            raise Unavailable("No key is configured: set CMSMCP_SECRET_KEY, or start with cmsmcp serve.", retry_after=5)
+        return tokens.authenticate(authorization, "mcp")
+
+    return authenticate
+
+
+def _missing(client: Client | None, tokens: Tokens | None, site: Once[OpenSite], *, needs_key: bool) -> list[str]:
+    """`secret`, `redis`, `index`: words, because a probe is asked by anyone."""
+    found = ["secret"] if needs_key and tokens is None else []
+    try:
+        if client is None or client.call("PING") not in (b"PONG", "PONG"):
+            found.append("redis")
+    except (Unavailable, Refused):
+        found.append("redis")
+    if not site().state.ready():
+        found.append("index")
+    return found

@@ -1,0 +1,35 @@
+"""The index as a command line wants it: up to date now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+
+from cmsmcp.bootstrap.chosen import choose, open_chosen
+from cmsmcp.settings import SiteChoice
+from cmsmcp.site.definitions import load_definitions
+from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.open import INDEX_FOLDER, OpenSite
+from cmsmcp.site.writer_lock import WriterLock
+
+Progress = Callable[[int, int], None]
+"""Called with the documents done and the documents to do."""
+PROCESSES = 2
+
+
+@contextmanager
+def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
+    """The site with an index that is up to date: built here, or kept by the server that is running."""
+    chosen = choose(choice, enabled=False)
+    folder = chosen.state / INDEX_FOLDER
+    lock = WriterLock(folder)
+    if lock.acquire():
+        try:
+            load = partial(load_definitions, chosen.root, choice.env, choice.overlays)
+            with closing(Indexer(folder, load, progress=progress, processes=PROCESSES)) as indexer:
+                indexer.build()
+        finally:
+            lock.release()
+    with closing(open_chosen(chosen, write=False)) as opened:
+        yield opened

@@ -1,0 +1,53 @@
+"""The stdio door: one local client, limits and audit in this process, the index kept here unless a server beside keeps it."""
+
+from __future__ import annotations
+
+import threading
+
+from cmsmcp import __version__
+from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
+from cmsmcp.core.ports import Admission, Caller
+from cmsmcp.core.service import Service
+from cmsmcp.settings import SiteChoice
+from cmsmcp.transports.stdio import claim_streams, serve
+
+WARM_UP_SECONDS = 0.3
+"""When the site is opened if nobody has asked for it yet: after the handshake, which must not compete with it."""
+
+
+def serve_stdio(choice: SiteChoice) -> int:
+    """Serve until the client's input ends; the exit code. Raises SettingsError before a byte is written."""
+    chosen = choose(choice)
+    admission = Once(_admission(chosen))
+    incoming, outgoing = claim_streams()
+    site = Once(lambda: open_chosen(chosen, write=True))
+    policy = chosen.settings.policy
+    service = Service(policy, Once(discover_capabilities), lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)
+    caller = Caller(client="local", scopes=policy.scopes, name="local")  # every scope the configuration enables, no token (F38, F39)
+    warm_up = threading.Timer(WARM_UP_SECONDS, site)
+    warm_up.daemon = True
+    warm_up.start()
+    try:
+        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes)
+    finally:
+        warm_up.cancel()
+        opened = site.made()
+        if opened is not None:
+            opened.close()
+
+
+def _admission(chosen: Chosen):  # type: ignore[no-untyped-def]
+    """With `REDIS_URL` the limits are shared with everyone on that Redis; without, this process has its own, and an audit file."""
+    if chosen.environment.redis_url is not None:
+        from cmsmcp.bootstrap.governance import connect, redis_admission
+
+        client = connect(chosen.environment.redis_url)
+        return lambda: redis_admission(chosen, client)
+
+    def local() -> Admission:
+        from cmsmcp.state.auditfile import AuditFile
+        from cmsmcp.state.memory import MemoryAdmission
+
+        return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / "audit.jsonl"))
+
+    return local

@@ -1,0 +1,308 @@
+"""The HTTP door in process: order of checks, statuses, headers, bodies. The service, tokens and limits behind it are the real ones."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+import cmsmcp.capabilities
+from cmsmcp.app import create_app
+from cmsmcp.core.ports import Caller, Site
+from cmsmcp.core.registry import discover
+from cmsmcp.core.service import Service
+from cmsmcp.governance.policy import Policy, Rate
+from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.identity.keys import Keyring
+from cmsmcp.identity.peers import Peers
+from cmsmcp.identity.tokens import Grant, Tokens
+from cmsmcp.protocol.mediatypes import accepts
+from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.transports.http import Gate, blueprint
+
+LIMIT = 8_388_608
+JSON = {"Content-Type": "application/json"}
+PING = b'{"jsonrpc":"2.0","id":41,"method":"ping"}'
+LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+TOKENS = Tokens(Keyring([b"k" * 40], "tokens"), "urn:cmsmcp:test")
+REGISTRY = discover(cmsmcp.capabilities)
+
+
+class NoAudit:
+    def append(self, record: Any) -> None:
+        pass
+
+
+def nothing() -> Site:
+    raise AssertionError("no request of these tests reads the site")
+
+
+def make_client(policy: Policy | None = None, peers: Peers | None = None, open_to: Caller | None = None) -> FlaskClient:
+    policy = policy or Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
+    admission = MemoryAdmission(policy, NoAudit())
+    service = Service(policy, lambda: REGISTRY, nothing, lambda: admission, "0.0.0")
+    gate = Gate(peers or Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to)
+    return create_app([blueprint(service, gate)], list).test_client()
+
+
+def bearer(access: str = "mcp-server", **grant: Any) -> dict[str, str]:
+    return {"Authorization": "Bearer " + TOKENS.create(Grant("t", access, **grant)).token}
+
+
+@pytest.fixture(scope="module")
+def client() -> FlaskClient:
+    return make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(60_000_000, 60_000_000)))
+
+
+def post(client: FlaskClient, body: bytes = PING, path: str = "/mcp", **headers: str) -> Any:
+    return client.post(path, data=body, headers={**JSON, **bearer(), **{k.replace("_", "-"): v for k, v in headers.items()}})
+
+
+# C018
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_both_spellings_serve_directly(client: FlaskClient, path: str) -> None:
+    reply = post(client, path=path)
+    assert (reply.status_code, reply.json) == (200, {"jsonrpc": "2.0", "id": 41, "result": {}})
+    assert client.head(path, headers=bearer()).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["//mcp", "/MCP", "/mcp//", "/", "/nope"])
+def test_other_paths_are_404_json_without_a_redirect(client: FlaskClient, path: str) -> None:
+    reply = post(client, path=path)
+    assert (reply.status_code, reply.json) == (404, {"error": "Not found"})
+
+
+@pytest.mark.parametrize("verb", ["PUT", "PATCH", "DELETE", "TRACE"])
+def test_other_verbs_are_405_with_allow(client: FlaskClient, verb: str) -> None:
+    """C018, P9; verbs are judged before tokens (checklist §1.2)."""
+    reply = client.open("/mcp", method=verb)
+    assert reply.status_code == 405
+    assert reply.headers["Allow"] == "GET, HEAD, POST, OPTIONS"
+    if verb == "DELETE":
+        assert reply.json == {"error": "Session termination is not supported"}
+
+
+def test_get_is_planks_metadata_and_needs_a_token(client: FlaskClient) -> None:
+    """P8."""
+    assert client.get("/mcp").status_code == 401
+    reply = client.get("/mcp", headers=bearer())
+    assert reply.status_code == 200
+    assert reply.json["transport"] == "streamable-http" and reply.json["endpoint"] == "/mcp"
+    assert "resources" in reply.json["capabilities"] and reply.json["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("headers", [{"Accept": "text/event-stream"}, {"MCP-Protocol-Version": "2026-07-28"}])
+def test_get_for_a_stream_or_from_a_modern_client_is_405(client: FlaskClient, headers: dict[str, str]) -> None:
+    """Checklist §1.7: a client takes 405 for "no stream here", and anything else for a stream."""
+    assert client.get("/mcp", headers={**bearer(), **headers}).status_code == 405
+
+
+# C019
+@pytest.mark.parametrize(
+    "accept",
+    [
+        None, "", "*/*", "application/*", "application/json", "text/event-stream, application/json",
+        "APPLICATION/JSON; q=0.9, text/event-stream;q=0.1", "application/json, text/event-stream", "text/html, */*;q=0.1",
+    ],
+)
+def test_an_accept_that_admits_json_gets_json(client: FlaskClient, accept: str | None) -> None:
+    reply = post(client, LIST, **({} if accept is None else {"Accept": accept}))
+    assert (reply.status_code, reply.mimetype) == (200, "application/json")
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "text/html", "application/json;q=0", "application/json;q=0.0, */*"])
+def test_an_accept_that_does_not_is_406_with_a_json_body(client: FlaskClient, accept: str) -> None:
+    reply = post(client, LIST, Accept=accept)
+    assert reply.status_code == 406 and reply.json["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize("header", ["*/*;q=0", "application/*;q=0, */*", "text/*", "nonsense", ";;,,"])
+def test_the_most_specific_range_decides(header: str) -> None:
+    assert not accepts(header, "application/json")
+
+
+# C021
+def test_a_preflight_needs_no_token_and_lists_the_headers() -> None:
+    client = make_client(peers=Peers(origins=["https://app.example"]))
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    for _ in range(700):
+        reply = client.options("/mcp", headers=asked)
+    assert reply.status_code == 204
+    assert reply.headers["Access-Control-Allow-Origin"] == "https://app.example" and reply.headers["Vary"] == "Origin"
+    for name in ("authorization", "content-type", "accept", "mcp-protocol-version", "mcp-session-id", "last-event-id"):
+        assert name in reply.headers["Access-Control-Allow-Headers"].lower()
+    refused = client.post("/mcp", data=PING, headers={**JSON, "Origin": "https://app.example"})
+    assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, "https://app.example")
+
+
+@pytest.mark.parametrize("origin", ["https://other.example", "null", "http://localhost.evil.example", "localhost", "https://app.example:444"])
+def test_a_foreign_origin_is_refused_on_every_verb(origin: str) -> None:
+    """AU-08, P27."""
+    client = make_client(peers=Peers(origins=["https://app.example"]))
+    for verb in ("POST", "GET", "OPTIONS", "DELETE"):
+        reply = client.open("/mcp", method=verb, headers={"Origin": origin, **bearer()})
+        assert (reply.status_code, reply.json) == (403, {"error": "Origin not allowed"})
+        assert "Access-Control-Allow-Origin" not in reply.headers
+
+
+@pytest.mark.parametrize(("host", "known"), [
+    ("localhost", True), ("127.0.0.1:8080", True), ("[::1]:8080", True), ("CMS.example", True), ("cms.example:444", True),
+    ("port.example:8443", True), ("port.example", False), ("any.example:1", True), ("any.example", True),
+    ("evil.example", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("", False),
+    ("localhost,evil.example", False),
+])
+def test_only_known_hosts_are_served(host: str, known: bool) -> None:
+    """AU-08, CVE-2025-66416: a name that was rebound to loopback is still a foreign name."""
+    client = make_client(peers=Peers(hosts=["cms.example", "port.example:8443", "any.example:*"]))
+    reply = client.post("/mcp", data=PING, headers={**JSON, **bearer()}, environ_overrides={"HTTP_HOST": host})
+    assert reply.status_code == (200 if known else 403)
+
+
+# C023, P4-P6, P23, P24
+@pytest.mark.parametrize(
+    ("authorization", "status", "error"),
+    [
+        (None, 401, "API token required"),
+        ("Basic eDp5", 401, "API token required"),
+        ("Bearer", 401, "API token required"),
+        ("Bearer  ", 401, "API token required"),
+        ("Bearer wrong", 401, "Invalid API token"),
+        ("Bearer " + "a" * 70_000, 401, "Invalid API token"),
+        (bearer()["Authorization"] + ",Bearer wrong", 401, "Invalid API token"),
+        (bearer("read-only")["Authorization"], 403, "This token cannot access this endpoint"),
+        (bearer("full-access")["Authorization"], 403, "This token cannot access this endpoint"),
+        (bearer("operator")["Authorization"], 403, "This token cannot access this endpoint"),
+    ],
+)
+def test_without_a_token_of_this_door_nothing_is_served(client: FlaskClient, authorization: str | None, status: int, error: str) -> None:
+    reply = client.post("/mcp", data=LIST, headers={**JSON, **({"Authorization": authorization} if authorization is not None else {})})
+    assert (reply.status_code, reply.json) == (status, {"error": error})
+    assert reply.headers["WWW-Authenticate"].startswith("Bearer")
+    assert ("invalid_token" in reply.headers["WWW-Authenticate"]) is (error == "Invalid API token")
+
+
+def test_the_scheme_has_no_case_and_a_token_in_the_query_is_none(client: FlaskClient) -> None:
+    """C023, AU-06."""
+    token = bearer()["Authorization"].split()[1]
+    assert client.post("/mcp", data=PING, headers={**JSON, "Authorization": f"bearer {token}"}).status_code == 200
+    assert client.post(f"/mcp?access_token={token}", data=PING, headers=JSON).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "mime", [None, "text/plain", "application/json-rpc", "application/x-www-form-urlencoded", "application/json,application/json"]
+)
+def test_another_content_type_is_415(client: FlaskClient, mime: str | None) -> None:
+    """Checklist §1.2 step 5: it also keeps simple cross-site forms out. P7's "missing type" keeps its code."""
+    reply = client.post("/mcp", data=PING, headers={**bearer(), **({"Content-Type": mime} if mime else {})})
+    assert (reply.status_code, reply.json["error"]["code"]) == (415, -32600)
+
+
+def test_a_charset_is_fine_and_an_encoded_body_is_not(client: FlaskClient) -> None:
+    assert post(client, **{"Content-Type": "application/json; charset=utf-8"}).status_code == 200
+    assert post(client, Content_Encoding="gzip").status_code == 415
+
+
+# C029, W-05
+def test_a_body_of_the_cap_is_read_and_one_byte_more_is_413(client: FlaskClient) -> None:
+    exact = PING[:-1] + b',"p":"' + b"x" * (LIMIT - len(PING) - 7) + b'"}'
+    assert len(exact) == LIMIT
+    assert post(client, exact).status_code == 200
+    over = post(client, exact + b" ")
+    assert over.status_code == 413 and over.json["error"]["code"] == -32600
+    unknown = client.post("/mcp", headers=JSON, environ_overrides={"CONTENT_LENGTH": str(10**30)})
+    assert unknown.status_code == 413, "size is judged before the token"
+
+
+def test_a_chunked_body_is_read_and_capped(client: FlaskClient) -> None:
+    def chunked(body: bytes) -> Any:
+        environ = {"wsgi.input": io.BytesIO(body), "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+        return client.post("/mcp", headers={**JSON, **bearer()}, environ_overrides={**environ, "CONTENT_LENGTH": ""})
+
+    assert chunked(PING).json["result"] == {}
+    assert chunked(PING + b" " * LIMIT).status_code == 413
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"jsonrpc":"2.0","id":1,"method":"ping","id":2}', b"NaN"])
+def test_what_is_no_json_is_400_with_a_parse_error(client: FlaskClient, body: bytes) -> None:
+    """C065 (an empty body), governance §2 "Parse"."""
+    reply = post(client, body)
+    assert (reply.status_code, reply.json["error"]["code"]) == (400, -32700)
+
+
+@pytest.mark.parametrize("name", ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Session-Id"])
+def test_a_repeated_routing_header_is_refused(client: FlaskClient, name: str) -> None:
+    """Checklist §1.4: WSGI folds repeated headers, and picking one would be a guess."""
+    reply = post(client, **{name: "2025-11-25,2025-06-18"})
+    assert (reply.status_code, reply.json["error"]["code"]) == (400, -32020)
+
+
+def test_statuses_follow_the_outcome(client: FlaskClient) -> None:
+    """Checklist §1.5."""
+    assert post(client, b'{"jsonrpc":"2.0","method":"notifications/initialized"}').status_code == 202
+    assert post(client, b'{"jsonrpc":"2.0","method":"notifications/initialized"}').data == b""
+    assert post(client, b'{"jsonrpc":"2.0","id":1,"method":"nope"}').status_code == 200, "legacy: 404 would mean a lost session"
+    assert post(client, MCP_Protocol_Version="1999-01-01").status_code == 400
+
+
+def test_a_scope_that_is_not_enabled_is_403_and_named() -> None:
+    """AU-03; F38."""
+    client = make_client(Policy(enabled=True, audit=False, scopes=frozenset({"read:docs"})))
+    call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_runtime_health", "arguments": {}}})
+    reply = client.post("/mcp", data=call, headers={**JSON, **bearer()})
+    assert reply.status_code == 403
+    assert reply.headers["WWW-Authenticate"] == 'Bearer error="insufficient_scope", scope="read:ops"'
+
+
+def test_over_the_rate_is_429_with_retry_after() -> None:
+    """F45, C063."""
+    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    headers = {**JSON, **bearer()}
+    statuses = [client.post("/mcp", data=PING, headers=headers).status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    reply = client.post("/mcp", data=PING, headers=headers)
+    assert int(reply.headers["Retry-After"]) >= 1 and reply.json["error"]["data"]["retry_after"] == int(reply.headers["Retry-After"])
+    assert reply.json["id"] == 41
+
+
+def test_refusals_of_one_address_run_dry_and_do_not_touch_its_tokens() -> None:
+    """Checklist §1.2: floods of rubbish are not free; a good token behind the same address is not punished."""
+    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    statuses = [client.post("/mcp", data=PING, headers=JSON).status_code for _ in range(5)]
+    assert statuses == [401, 401, 401, 429, 429]
+    assert post(client).status_code == 200
+
+
+def test_the_address_behind_a_trusted_proxy_counts_and_a_forged_one_does_not() -> None:
+    """Governance §2 and its bug 14."""
+    peers = Peers(proxies=["10.0.0.0/8"])
+    assert peers.address("10.0.0.1", "6.6.6.6, 203.0.113.9, 10.0.0.2") == "203.0.113.9"
+    assert peers.address("203.0.113.5", "6.6.6.6") == "203.0.113.5"
+    assert peers.address("10.0.0.1", "") == "10.0.0.1"
+
+
+def test_without_tokens_only_this_host_is_served() -> None:
+    """`mcp.auth: none`."""
+    client = make_client(open_to=Caller(client="local", scopes=DEFAULT_SCOPES))
+    assert client.post("/mcp", data=PING, headers=JSON).status_code == 200
+    assert client.post("/mcp", data=PING, headers=JSON, environ_overrides={"REMOTE_ADDR": "192.0.2.1"}).status_code == 403
+    assert client.post("/mcp", data=PING, headers={**JSON, "X-Forwarded-For": "127.0.0.1"}).status_code == 403
+
+
+def test_probes_need_no_token_and_name_what_is_missing() -> None:
+    app = create_app([], lambda: ["redis", "index"]).test_client()
+    assert app.get("/healthz").status_code == 200
+    reply = app.get("/readyz", headers={"Host": "probe.internal"})
+    assert (reply.status_code, reply.json["missing"]) == (503, ["redis", "index"])
+    assert create_app([], list).test_client().get("/readyz").status_code == 200
+
+
+def test_a_crash_is_json_and_says_nothing() -> None:
+    def broken() -> list[str]:
+        raise RuntimeError("secret detail in /home/somewhere")
+
+    reply = create_app([], broken).test_client().get("/readyz")
+    assert (reply.status_code, reply.json) == (500, {"error": "Internal server error"})
