@@ -1,4 +1,4 @@
-"""Checks of the site as a whole: doubles, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it (domain §2)."""
+"""Checks of the site as a whole: slugs, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it (domain §2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cmsmcp.site.checks_survey import Survey
 from cmsmcp.site.datafile import read_data
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.paths import PathFault, inside, read_bounded
-from cmsmcp.site.urls import normal_path, normal_url
+from cmsmcp.site.urls import normal_url
 from cmsmcp.site.walk import walk
 from cmsmcp.site.yamlfile import Mapping as YamlMapping
 from cmsmcp.site.yamlfile import Node, Scalar, Sequence, YamlFault, load
@@ -18,37 +18,27 @@ from cmsmcp.site.yamlfile import Node, Scalar, Sequence, YamlFault, load
 _MAX_DOCS = 5_000
 
 
-def duplicate_urls(survey: Survey) -> Iterator[Diagnostic]:
-    """Documents with a URL of their own by right, but an earlier path has it (domain §7 "equal URLs")."""
-    for path, url, first in _doubles(survey, "url"):
-        message = f"{url} is the URL of {first} already, so this document is not served; change its slug"
-        yield Diagnostic(ERROR, "duplicate_urls", path, message, survey.line_of(path, "slug:"))
-
-
 def duplicate_slugs(survey: Survey) -> Iterator[Diagnostic]:
     """The same type, language and slug twice."""
-    for path, slug, first in _doubles(survey, "slug", "type", "lang"):
-        message = f"the slug {slug} is that of {first} already, in the same type and language; change one"
+    first = "first_value(path) OVER (PARTITION BY type, lang, slug ORDER BY path)"
+    sql = f"SELECT path, slug, first FROM (SELECT path, slug, {first} AS first FROM documents) WHERE path <> first"
+    for path, slug, before in survey.rows(sql):
+        message = f"the slug {slug} is that of {before} already, in the same type and language; change one"
         yield Diagnostic(ERROR, "duplicate_slugs", path, message, survey.line_of(path, "slug:"))
 
 
-def duplicate_ids(survey: Survey) -> Iterator[Diagnostic]:
-    """Two files with one path below the language folder, `pages/about.md` and `pages/en/about.md`."""
-    for path, id_, first in _doubles(survey, "id"):
-        yield Diagnostic(ERROR, "duplicate_ids", path, f"{id_} is the id of {first} already; move or rename one")
-
-
 def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
-    """Documents whose layout the active theme does not have."""
+    """Documents whose layout the active theme does not have. The one that a content type implies need not exist (Foundry has none)."""
     theme = survey.config.root / survey.config.themes_dir / survey.config.theme
     if not theme.is_dir():
         return  # the check of the theme says so, once
     missing = []
-    for (layout,) in survey.rows("SELECT DISTINCT layout FROM documents WHERE layout <> ''"):
+    wanted = "layout <> '' AND (type IN ('page', 'post') OR layout <> type)"
+    for (layout,) in survey.rows(f"SELECT DISTINCT layout FROM documents WHERE {wanted}"):
         file = theme / "layouts" / f"{layout}.html"
         if "\0" in layout or not inside(theme, file) or not file.is_file():
             missing.append(layout)
-    sql = "SELECT path, layout FROM documents WHERE layout IN (SELECT value FROM json_each(:layouts))"
+    sql = f"SELECT path, layout FROM documents WHERE {wanted} AND layout IN (SELECT value FROM json_each(:layouts))"
     for path, layout in survey.rows(sql, layouts=json.dumps(missing)):
         message = f"the theme {survey.config.theme} has no layouts/{layout}.html"
         yield Diagnostic(ERROR, "missing_templates", path, message, survey.line_of(path, "layout:"))
@@ -78,11 +68,8 @@ def navigation(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def redirects(survey: Survey) -> Iterator[Diagnostic]:
-    """Redirects over a document's URL, and redirects to nowhere. Their form is checked where they are read."""
+    """Redirects to nowhere. Their form is checked where they are read, their sources where documents are found."""
     for rule in survey.redirects:
-        if rule.enabled and normal_path(rule.source) in survey.documents:
-            message = f"{rule.source} is redirected and is a document's URL as well; remove one of the two"
-            yield Diagnostic(ERROR, "redirects", rule.path, message, rule.line)
         local = survey.local(rule.target)
         if rule.enabled and local and survey.resolve(local) is None:
             message = f"{rule.source} is redirected to {rule.target}, which leads nowhere"
@@ -133,13 +120,6 @@ def _related(fields: Mapping[str, Any], relations: Mapping[str, str]) -> Iterato
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and one:
                 yield name, one
-
-
-def _doubles(survey: Survey, column: str, *within: str) -> list[Any]:
-    """(path, value, the first path with it) for each document but the first, in path order."""
-    group = ", ".join((column, *within))
-    first = f"first_value(path) OVER (PARTITION BY {group} ORDER BY path)"
-    return survey.rows(f"SELECT path, {column}, first FROM (SELECT path, {column}, {first} AS first FROM documents) WHERE path <> first")
 
 
 def _menu_nodes(survey: Survey) -> Mapping[str, Node]:

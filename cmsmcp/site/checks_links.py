@@ -23,7 +23,7 @@ _WHERE = "SELECT path, line, target FROM links JOIN documents USING (row) WHERE 
 
 def broken_internal_links(survey: Survey) -> Iterator[Diagnostic]:
     """Links to a path of this site that leads nowhere."""
-    broken = [target for target in _targets(survey) if (path := survey.local(target)) and survey.resolve(path) is None]
+    broken = [target for target, found in survey.targets.items() if found is None and survey.local(target)]
     for path, line, target in survey.rows(_WHERE, targets=json.dumps(broken)):
         message = f"{_shown(target)} leads nowhere on this site; correct the link or add a redirect"
         yield Diagnostic(ERROR, "broken_internal_links", path, message, line)
@@ -40,11 +40,7 @@ def broken_relative_links(survey: Survey) -> Iterator[Diagnostic]:
 
 def links_to_unpublished(survey: Survey) -> Iterator[Diagnostic]:
     """Links in published documents to documents that visitors cannot open."""
-    hidden = {}
-    for target in _targets(survey):
-        found = survey.resolve(path) if (path := survey.local(target)) else None
-        if found is not None and found.status not in (None, "published"):
-            hidden[target] = found.status
+    hidden = {target: found.status for target, found in survey.targets.items() if found and found.status not in (None, "published")}
     rows = survey.rows(
         f"{_WHERE} AND served AND status = 'published' AND publish_at <= :now AND unpublish_at > :now",
         targets=json.dumps(list(hidden)), now=survey.now,
@@ -59,8 +55,7 @@ def broken_fragments(survey: Survey) -> Iterator[Diagnostic]:
     wanted: list[tuple[int, str, str, int, str]] = []
     sql = "SELECT row, path, line, target FROM links JOIN documents USING (row) WHERE instr(target, '#') > 0"
     for row, path, line, target in survey.rows(sql):
-        local = survey.local(target)
-        found = survey.resolve(local) if local and not target.startswith("#") else None
+        found = survey.targets.get(target)
         fragment = unquote(split_url(target)[2])
         into = row if target.startswith("#") else found.row if found else None
         if into is not None and fragment.lower() not in _NO_FRAGMENT and not fragment.startswith(":~:"):
@@ -78,7 +73,7 @@ def broken_fragments(survey: Survey) -> Iterator[Diagnostic]:
 
 def broken_media_refs(survey: Survey) -> Iterator[Diagnostic]:
     """`media:` references, in bodies and in front matter, to nothing; so are `/images/x` values in front matter."""
-    broken = {target: fault for target in _targets(survey) if target.startswith(SCHEME) and (fault := _media_fault(survey, target))}
+    broken = {target: fault for target in survey.targets if target.startswith(SCHEME) and (fault := _media_fault(survey, target))}
     for path, line, target in survey.rows(_WHERE, targets=json.dumps(list(broken))):
         yield Diagnostic(ERROR, "broken_media_refs", path, f"{_shown(target)} {broken[target]}", line)
     for path, values in _front_matter(survey):
@@ -99,10 +94,6 @@ def orphaned_media(survey: Survey) -> Iterator[Diagnostic]:
             left.pop(found.key, None)
     for file in left.values():
         yield Diagnostic(WARNING, "orphaned_media", file.path, "nothing on this site refers to this file")
-
-
-def _targets(survey: Survey) -> list[str]:
-    return [target for (target,) in survey.rows("SELECT DISTINCT target FROM links")]
 
 
 def _relative(survey: Survey) -> Iterator[tuple[str, str, int, str]]:
@@ -148,7 +139,7 @@ def _is_bundled(key: str) -> bool:
 
 def _used(survey: Survey) -> Iterator[str]:
     """Keys that are in use, cheapest source first; may repeat, may name files that are not there."""
-    for target in _targets(survey):
+    for target in survey.targets:
         yield from mentions(target)
     for url, _, _, target in _relative(survey):
         yield from mentions(urljoin(url, target))

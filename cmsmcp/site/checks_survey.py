@@ -82,6 +82,12 @@ class Survey:
         return {normal_path(path): Target() for path in paths} | self.documents
 
     @cached_property
+    def targets(self) -> Mapping[str, Target | None]:
+        """Every distinct link target in a body, and where it leads; None for nowhere, and for what is no path of this site."""
+        found = (target for (target,) in self.rows("SELECT DISTINCT target FROM links"))
+        return {target: self.resolve(path) if (path := self.local(target)) else None for target in found}
+
+    @cached_property
     def _own_prefixes(self) -> tuple[str, ...]:
         admin = self.config.values.get("admin")
         path = admin.get("path") if isinstance(admin, dict) else None

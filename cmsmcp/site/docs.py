@@ -130,9 +130,9 @@ class DocsFolder:
             if self._api is None or self._api[0] != state:
                 self._api = (state, _describe(relative, _definition(self._root, relative)))
         except PathFault as fault:
-            raise _unreadable(fault.message) from None
+            raise _unreadable(relative, fault.message) from None
         except OSError:
-            raise _unreadable(f"{relative} cannot be opened") from None
+            raise _unreadable(relative, "the file cannot be opened") from None
         return self._api[1]
 
     def _is_served(self, relative: str) -> bool:
@@ -192,8 +192,10 @@ def _size(path: Path) -> int:
         return MAX_BYTES + 1
 
 
-def _unreadable(reason: str) -> CallError:
-    return CallError(f"The API definition cannot be read: {reason}.")
+def _unreadable(path: str, reason: str, line: int | None = None) -> CallError:
+    """`data` says where, for reports that keep places apart: `path`, `line`, `reason`."""
+    place = path if line is None else f"{path}, line {line}"
+    return CallError(f"The API definition cannot be read: {place}: {reason}.", data={"path": path, "line": line, "reason": reason})
 
 
 def _definition(root: Path, relative: str) -> dict[str, Any]:
@@ -204,15 +206,15 @@ def _definition(root: Path, relative: str) -> dict[str, Any]:
         else:
             definition = yamlfile.core_value(yamlfile.load(source, relative, max_nodes=MAX_API_NODES, max_depth=64))
     except UnicodeDecodeError:
-        raise _unreadable(f"{relative} is not UTF-8 text") from None
+        raise _unreadable(relative, "the file is not UTF-8 text") from None
     except yamlfile.YamlFault as fault:
-        raise _unreadable(f"{fault.file}, line {fault.line}: {fault.message}") from None
+        raise _unreadable(fault.file, fault.message, fault.line) from None
     except json.JSONDecodeError as error:
-        raise _unreadable(f"{relative}, line {error.lineno}: {error.msg}") from None
+        raise _unreadable(relative, "this is not valid JSON", error.lineno) from None
     except (RecursionError, ValueError):
-        raise _unreadable(f"{relative} is nested too deeply or holds an absurd number") from None
+        raise _unreadable(relative, "it is nested too deeply or holds an absurd number") from None
     if not isinstance(definition, dict):
-        raise _unreadable(f"{relative}, line 1: a map is wanted")
+        raise _unreadable(relative, "a map is wanted", 1)
     return definition
 
 

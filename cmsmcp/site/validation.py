@@ -23,9 +23,7 @@ MAX_PER_CHECK = 500
 """Findings returned of one check; the counts are always whole."""
 
 CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
-    "duplicate_urls": checks_graph.duplicate_urls,
     "duplicate_slugs": checks_graph.duplicate_slugs,
-    "duplicate_ids": checks_graph.duplicate_ids,
     "broken_internal_links": checks_links.broken_internal_links,
     "broken_relative_links": checks_links.broken_relative_links,
     "broken_fragments": checks_links.broken_fragments,
@@ -39,6 +37,9 @@ CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
     "broken_relations": checks_graph.broken_relations,
     "symlink": checks_graph.symlink,
 }
+
+
+_OTHERS = ("duplicate_urls", "duplicate_ids", "front_matter", "content_type", "config", "theme", "plugins", "api_definition")
 
 
 class Finding(TypedDict):
@@ -82,11 +83,10 @@ def validate(survey: Survey, reports: Reports) -> Validation:
 
 
 def _known(survey: Survey) -> Iterator[Diagnostic]:
-    """What was found while reading. Twins are left to the checks above, which say more."""
+    """What was found while reading. Documents with an equal URL or id are found without their text, so the line is looked up."""
     yield from survey.config.diagnostics
-    sql = "SELECT severity, \"check\", path, message, line FROM diagnostics WHERE origin <> 'twins'"
-    for row in survey.rows(sql):
-        yield Diagnostic(*row)
+    for severity, check, path, message, line in survey.rows('SELECT severity, "check", path, message, line FROM diagnostics'):
+        yield Diagnostic(severity, check, path, message, survey.line_of(path, "slug:") if check == "duplicate_urls" else line)
 
 
 def _reported(survey: Survey, reports: Reports) -> Iterator[Diagnostic]:
@@ -103,7 +103,8 @@ def _reported(survey: Survey, reports: Reports) -> Iterator[Diagnostic]:
     except NotFound:
         pass
     except CallError as fault:
-        yield Diagnostic(ERROR, "api_definition", "docs", fault.message)
+        place = fault.data
+        yield Diagnostic(ERROR, "api_definition", place["path"], f"the API definition cannot be read: {place['reason']}", place["line"])
 
 
 def _plugin_findings(records: Sequence[Mapping[str, Any]], folder: str) -> Iterator[Diagnostic]:
@@ -120,7 +121,7 @@ def _plugin_findings(records: Sequence[Mapping[str, Any]], folder: str) -> Itera
 def _result(found: Iterable[Diagnostic]) -> Validation:
     ordered = sorted(found, key=lambda one: (one.severity != ERROR, one.path, one.line or 0, one.check, one.message))
     severities = Counter(one.severity for one in ordered)
-    checks = dict.fromkeys((*CHECKS, "config", "theme", "plugins", "api_definition"), 0) | Counter(one.check for one in ordered)
+    checks = dict.fromkeys((*CHECKS, *_OTHERS), 0) | Counter(one.check for one in ordered)
     kept: Counter[str] = Counter()
     findings: list[Finding] = []
     for one in ordered:

@@ -162,7 +162,7 @@ def test_the_api_definition_follows_its_file(folder, docs):
         ("api.json", '{"a": 1,\n}', "docs/api.json, line 2"),
         ("api.json", "[" * 200_000, "docs/api.json"),
         ("api.yaml", "a: \"" + "é".encode().decode("latin-1")[:1] + "\n", "docs/api.yaml, line"),
-        ("api.yaml", b"a: \xff\n", "docs/api.yaml is not UTF-8"),
+        ("api.yaml", b"a: \xff\n", "docs/api.yaml: the file is not UTF-8"),
     ],
 )  # fmt: skip
 def test_a_malformed_definition_names_file_and_line(folder, docs, name, content, place):
