@@ -228,7 +228,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reason` is None when admitted, else "rate", "concurrency" or "revoked". Milliseconds throughout."""
+    """`reason` is None when admitted, else "rate", "concurrency" or "revoked". Milliseconds throughout.
+
+    `remaining` are units left in the burst; `reset_ms` is the moment, in milliseconds since the epoch, at which all of it is back.
+    """
 
     reason: str | None
     retry_after_ms: int = 0
