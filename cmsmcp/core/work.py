@@ -5,6 +5,7 @@ A Python thread cannot be killed: work that ignores its deadline goes on, and wh
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,10 @@ from cmsmcp.protocol.errors import TimedOut
 
 
 class Work:
-    """One piece of work in its own daemon thread. `ended` is called once, when both the work and whoever waits have left."""
+    """One piece of work in a thread that does not keep the process alive.
+
+    `ended` is called once, when both the work and whoever waits for it have left.
+    """
 
     def __init__(self, task: Callable[[], Any], ended: Callable[[], None]) -> None:
         self._task = task
@@ -33,7 +37,8 @@ class Work:
             raise Cancelled
         self._open += 1
         try:
-            threading.Thread(target=self._work, args=(flight,), name="cmsmcp-work", daemon=True).start()
+            # Not threading.Thread: its start waits for the new thread, which doubles the cost of a short call.
+            _thread.start_new_thread(self._work, (flight,))
         except RuntimeError:
             self.leave()
             raise

@@ -97,7 +97,7 @@ def batch_reply(replies: list[bytes]) -> bytes:
 
 def _decode(raw: bytes) -> Any:
     orjson.loads(raw)
-    value = json.loads(raw, object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
+    value = _EXACT.decode(raw.decode("utf-8"))
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
         _refuse_depth(value)
     return value
@@ -120,6 +120,9 @@ def _float(digits: str) -> float:
     if len(digits) > MAX_DIGITS:
         raise ValueError("number too long")
     return float(digits)
+
+
+_EXACT = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float)
 
 
 def _refuse_depth(value: Any) -> None:
