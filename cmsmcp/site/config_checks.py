@@ -8,10 +8,9 @@ import re
 from cmsmcp.site.config_reader import ConfigReader, is_component
 from cmsmcp.site.yamlfile import Scalar
 
+# Folders and themes are not here: reading them as such refuses a blank.
 _REQUIRED = (
-    "theme", "default_lang", "environment", "content_dir", "public_dir", "themes_dir", "data_dir", "plugins_dir", "backup.dir",
-    *(f"content.{name}_dir" for name in ("pages", "posts", "images", "videos", "audio", "documents", "assets", "uploads")),
-    "content.default_layout_page", "content.default_layout_post", "server.addr", "server.live_reload_mode",
+    "default_lang", "environment", "backup.dir", "content.default_layout_page", "content.default_layout_post", "server.addr", "server.live_reload_mode",
     "feed.rss_path", "feed.sitemap_path", "admin.users_file", "admin.session_store_file", "admin.lock_file", "admin.totp_issuer",
 )
 # The least value that works. 0 is left out where Foundry takes it for "use the default".
