@@ -36,7 +36,7 @@ def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
     wanted = "layout <> '' AND (type IN ('page', 'post') OR layout <> type)"
     for (layout,) in survey.rows(f"SELECT DISTINCT layout FROM documents WHERE {wanted}"):
         file = theme / "layouts" / f"{layout}.html"
-        if "\0" in layout or not inside(theme, file) or not file.is_file():
+        if "\0" in layout or not inside(theme / "layouts", file) or not file.is_file():
             missing.append(layout)
     sql = f"SELECT path, layout FROM documents WHERE {wanted} AND layout IN (SELECT value FROM json_each(:layouts))"
     for path, layout in survey.rows(sql, layouts=json.dumps(missing)):

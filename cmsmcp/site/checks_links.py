@@ -139,19 +139,17 @@ def _is_bundled(key: str) -> bool:
 
 def _used(survey: Survey) -> Iterator[str]:
     """Keys that are in use, cheapest source first; may repeat, may name files that are not there."""
-    for target in survey.targets:
-        yield from mentions(target)
-    for url, _, _, target in _relative(survey):
-        yield from mentions(urljoin(url, target))
-    for row in survey.rows("SELECT fields, params, summary FROM documents"):
-        for text in row:
-            yield from mentions(text)
+    exact = [survey.local(target) or target for target in survey.targets]
+    exact += [urljoin(url, target) for url, _, _, target in _relative(survey)]
+    exact += [text for _, values in _front_matter(survey) for text in _strings(values)]
+    yield from filter(None, (reference_key(text) if text.startswith(SCHEME) else url_key(text) for text in exact))
     yield from mentions(json.dumps(survey.config.values, ensure_ascii=False, default=str))
     for text in _referrers(survey):
         yield from mentions(text)
-    likely = " OR ".join(f"instr(body, '{text}')" for text in (SCHEME, *(f"/{collection}/" for collection in COLLECTIONS)))
-    for (body,) in survey.rows(f"SELECT body FROM bodies WHERE {likely}"):
-        yield from mentions(body)
+    likely = " OR ".join(f"instr({{0}}, '{text}')" for text in (SCHEME, *(f"/{collection}/" for collection in COLLECTIONS)))
+    for table, column in (("documents", "fields"), ("documents", "params"), ("documents", "summary"), ("bodies", "body")):
+        for (text,) in survey.rows(f"SELECT {column} FROM {table} WHERE {likely.format(column)}"):
+            yield from mentions(text)
 
 
 def _referrers(survey: Survey) -> Iterable[str]:

@@ -33,3 +33,45 @@ def folder(tmp_path):
 @pytest.fixture
 def deadline():
     return Deadline(30)
+
+
+class Operated:
+    """A site's operations over a fresh index; `again` indexes once more."""
+
+    def __init__(self, root: Path, state: Path) -> None:
+        from cmsmcp.site.definitions import load_definitions
+        from cmsmcp.site.indexer import Indexer
+        from cmsmcp.site.open import INDEX_FOLDER, open_site
+
+        self._indexer = Indexer(state / INDEX_FOLDER, lambda: load_definitions(root))
+        self._indexer.build()
+        self._open = open_site(root, state, write=False)
+        self.operations = self._open.site.operations
+
+    def again(self) -> None:
+        self._indexer.build()
+        self._open._reader.forget_meta()
+
+    def close(self) -> None:
+        self._open.close()
+        self._indexer.close()
+
+    def findings(self, check: str) -> list[tuple[str, int | None]]:
+        """(path, line) of each finding of one check; its count in `checks` must agree."""
+        report = self.operations.validate(Deadline(30))
+        found = [(one["path"], one["line"]) for one in report["findings"] if one["check"] == check]
+        assert report["checks"][check] == len(found)
+        return found
+
+
+@pytest.fixture
+def operate(tmp_path):
+    opened: list[Operated] = []
+
+    def start(root: Path) -> Operated:
+        opened.append(Operated(root, tmp_path / f"state{len(opened)}"))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
