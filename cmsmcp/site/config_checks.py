@@ -10,7 +10,8 @@ from cmsmcp.site.yamlfile import Scalar
 
 # Folders and themes are not here: reading them as such refuses a blank.
 _REQUIRED = (
-    "default_lang", "environment", "backup.dir", "content.default_layout_page", "content.default_layout_post", "server.addr", "server.live_reload_mode",
+    "default_lang", "environment", "backup.dir", "content.default_layout_page", "content.default_layout_post",
+    "server.addr", "server.live_reload_mode",
     "feed.rss_path", "feed.sitemap_path", "admin.users_file", "admin.session_store_file", "admin.lock_file", "admin.totp_issuer",
 )
 # The least value that works. 0 is left out where Foundry takes it for "use the default".
