@@ -20,7 +20,7 @@ from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol import errors, jsonrpc
-from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify
+from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify, is_enveloped
 from cmsmcp.protocol.headers import VERSION_HEADER
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ class Service:
         exchange = Exchange(message, era if isinstance(era, Era) else Era(MODERN), caller, connection, flight, self._ports)
         try:
             method = _admissible(exchange, era)
-        except errors.CallError as error:
+        except Exception as error:
             connection.end(message.id, flight)
-            return _failed(exchange, error, refused=True)
+            return _failed(exchange, error, refused=True) if isinstance(error, errors.CallError) else _broken(exchange)
         if method.at_once:
             return self._answer(exchange, method)
         return partial(self._answer, exchange, method)
@@ -135,12 +135,12 @@ class Service:
         return Outcome() if exchange.flight.cancelled else outcome
 
     def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
-        """2025-03-26 only. Members run one after the other; a handshake has no place in a batch (checklist A-06)."""
+        """2025-03-26 only. Members run one after the other (checklist A-06)."""
         replies = []
         for member in batch.members:
             outcome: Outcome | Pending
-            if isinstance(member, jsonrpc.Request) and member.method == "initialize":
-                outcome = _invalid("initialize cannot be part of a batch.", member.id)
+            if isinstance(member, jsonrpc.Request) and (member.method == "initialize" or is_enveloped(member)):
+                outcome = _invalid("neither initialize nor a request of another revision can be part of a batch.", member.id)
             else:
                 outcome = self._begin(member, caller, connection, headers)
             if not isinstance(outcome, Outcome):

@@ -47,8 +47,11 @@ class Work:
             raise Cancelled
         if not self._finished:
             raise TimedOut(deadline.seconds)
-        if self._error is not None:
+        if isinstance(self._error, Exception):
             raise self._error
+        if self._error is not None:
+            # An exit or a kill was meant for the worker, not for the thread that waits and must still answer.
+            raise RuntimeError(f"the work ended by {type(self._error).__name__}") from self._error
         return self._result
 
     def leave(self) -> None:

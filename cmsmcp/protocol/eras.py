@@ -65,7 +65,7 @@ def classify(request: Request, headers: Mapping[str, str] | None, bound: str | N
     or session, if any.
     """
     meta = request.params.get("_meta")
-    enveloped = isinstance(meta, dict) and VERSION_KEY in meta
+    enveloped = is_enveloped(request)
     named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
     if request.method == "initialize" and not enveloped:
         return Era(LATEST_LEGACY)
@@ -81,6 +81,12 @@ def classify(request: Request, headers: Mapping[str, str] | None, bound: str | N
         return Era(LATEST_LEGACY)
     message = f"Send initialize first, or name {MODERN} in params._meta[{VERSION_KEY!r}]."
     return Refusal(INVALID_PARAMS, message, {"supported": list(SUPPORTED)})
+
+
+def is_enveloped(request: Request) -> bool:
+    """Whether a request names its own revision; any other `_meta` proves nothing."""
+    meta = request.params.get("_meta")
+    return isinstance(meta, dict) and VERSION_KEY in meta
 
 
 def negotiate(params: Mapping[str, Any]) -> str:

@@ -23,12 +23,10 @@ from cmsmcp.protocol.jsonrpc import error_reply
 
 MAX_LINE = 8 * 1024 * 1024
 CHUNK = 64 * 1024
-MAX_WORKERS = 64
+MAX_WORKERS = 256
 MAX_WAITING = 256
 GRACE = 3.0
-"""Seconds that a gone client's work gets to stop before the process ends without it."""
-DRAIN = 120.0
-"""Seconds at most between the end of input and exit. Calls in flight are answered by their own deadlines, far earlier by default."""
+"""Seconds that a gone client's work gets to stop, or a client that has ended its input to read on, before the process ends."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +56,7 @@ def serve(service: Service, caller: Caller, stdin: int, stdout: int, *, max_line
                 writer.write(outcome.body)
             else:
                 pool.submit(outcome)
+        stop.ending = True
         pool.drain(stop, connection)
     finally:
         stop.close()
@@ -94,10 +93,14 @@ def read_lines(source: int, stop: _Stop, max_line: int = MAX_LINE) -> Iterator[b
 
 
 class _Stop:
-    """Wakes the reader when the client is gone or the process is told to end (SIGTERM, SIGINT)."""
+    """Wakes reader and writer when the client is gone or the process is told to end (SIGTERM, SIGINT).
+
+    `ending` says that the input has ended and only what is in flight remains.
+    """
 
     def __init__(self) -> None:
         self.requested = False
+        self.ending = False
         self._wake, self._signal = os.pipe()
         self._former = {}
         if threading.current_thread() is threading.main_thread():
@@ -121,6 +124,18 @@ class _Stop:
         except OSError:
             return b""
 
+    def write(self, target: int, line: memoryview) -> int:
+        """How many bytes of `line` the client took. OSError when it is gone, a stop was requested, or it has stopped reading at the end.
+
+        A pipe that polls as writable takes PIPE_BUF bytes without blocking, so a full one cannot hold up a stop.
+        """
+        while True:
+            ready, writable, _ = select.select([self._wake], [target], [], GRACE)
+            if ready or (not writable and self.ending):
+                raise BrokenPipeError
+            if writable:
+                return os.write(target, line[: select.PIPE_BUF])
+
     def close(self) -> None:
         for number, handler in self._former.items():
             signal.signal(number, handler)
@@ -143,8 +158,8 @@ class _Writer:
         with self._lock:
             try:
                 while line:
-                    line = line[os.write(self._target, line) :]
-            except OSError:
+                    line = line[self._stop.write(self._target, line) :]
+            except (OSError, ValueError):
                 self._stop.request()
 
 
@@ -174,15 +189,14 @@ class _Pool:
         self._waiting.put(pending)
 
     def drain(self, stop: _Stop, connection: Connection) -> None:
-        """Wait until all calls are answered. Once a stop is requested they are withdrawn, and have `GRACE` seconds to end."""
-        end = time.monotonic() + DRAIN
-        withdrawn = False
+        """Wait until all calls are answered, at the latest by their deadlines. After a stop they are withdrawn and have `GRACE` seconds."""
+        end = None
         while True:
-            if stop.requested and not withdrawn:
+            if stop.requested and end is None:
                 connection.cancel_all()
-                end, withdrawn = time.monotonic() + GRACE, True
+                end = time.monotonic() + GRACE
             with self._changed:
-                if not self._open or time.monotonic() >= end:
+                if not self._open or (end is not None and time.monotonic() >= end):
                     return
                 self._changed.wait(0.2)
 

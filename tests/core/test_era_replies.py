@@ -316,6 +316,8 @@ def test_the_oldest_revision_has_batches(b) -> None:
     batch = [{**ping, "id": 1}, {"jsonrpc": "2.0", "method": "notifications/initialized"}, 3, {**ping, "id": "b"}]
     replies = b.send([*batch, {"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": {"protocolVersion": MODERN}}])
     assert [reply.get("id") for reply in replies] == [1, None, "b", 9]
+    enveloped = {"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"_meta": META}}
+    assert [reply["error"]["code"] for reply in b.send([enveloped])] == [errors.INVALID_REQUEST]
     assert [reply.get("error", {}).get("code") for reply in replies] == [None, errors.INVALID_REQUEST, None, errors.INVALID_REQUEST]
     assert b.connection.revision == "2025-03-26"
     assert b.send([{"jsonrpc": "2.0", "method": "notifications/initialized"}]) is None

@@ -252,6 +252,29 @@ def test_a_crash_shows_a_reference_and_nothing_else(bench, caplog) -> None:
     assert b.admission.releases[0][1]["code"] == str(errors.INTERNAL_ERROR)
 
 
+def test_work_that_exits_ends_the_call_and_nothing_else(bench) -> None:
+    @tool(scope="read:content", audit="test.exit", output=Said)
+    def leave(arguments, call):
+        """Exits."""
+        raise SystemExit(3)
+
+    b = bench(leave)
+    assert b.call("leave")["error"]["code"] == errors.INTERNAL_ERROR
+    assert b.admission.balanced()
+
+
+def test_an_admission_that_crashes_is_an_internal_error(bench) -> None:
+    b = bench(*ALL)
+
+    def crash(ask):
+        raise RuntimeError("no")
+
+    b.admission.admit = crash
+    for method in ("ping", "no/such", "tools/list"):
+        assert b.ask(method)["error"]["code"] == errors.INTERNAL_ERROR
+    assert b.call("echo", {"text": "x"})["error"]["code"] == errors.INTERNAL_ERROR
+
+
 def test_asking_for_drafts_without_the_scope_is_a_scope_error(bench) -> None:
     b = bench(*ALL)
     error = b.call("peek")["error"]

@@ -356,6 +356,25 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
             pass
 
 
+@pytest.mark.parametrize("ending", ["signal", "end of input"])
+def test_a_client_that_reads_nothing_cannot_keep_it_alive(ending) -> None:
+    """C014: the pipe to the client is full."""
+    process = subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin and process.stdout
+    process.stdin.write(joined(initialize(), *(call("echo", id, text="x" * 50_000) for id in range(10))))
+    process.stdin.flush()
+    assert process.stdout.read(1), "it has begun to answer"
+    if ending == "signal":
+        process.send_signal(signal.SIGTERM)
+    else:
+        process.stdin.close()
+    began = time.monotonic()
+    assert process.wait(10) == 0
+    assert time.monotonic() - began < 5
+    process.stdin.close()
+    process.stdout.close()
+
+
 def test_the_rate_is_limited_on_stdio_too(client) -> None:
     """F45: a burst of 120, then refused with a hint, and the process lives on."""
     one = client()
