@@ -117,11 +117,11 @@ class _Reader:
         self._comment_ends = True
 
     def read(self) -> Found:
-        text, out, position = self._source, self._out, 0
-        while special := _SPECIAL.search(text, position):
+        text, out, position, search = self._source, self._out, 0, _SPECIAL.search
+        while special := search(text, position):
             start = special.start()
             out.append(text[position:start])
-            position = self._take(special.group(), start)
+            position = self._take(text[start], start)
         out.append(text[position:])
         self._found.text = "".join(out)
         return self._found

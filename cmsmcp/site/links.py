@@ -135,5 +135,7 @@ class _Scanner:
         return found.text
 
     def _add_text(self, text: str) -> None:
-        if plain := " ".join(text.split()):
-            self._text.append(plain)
+        if "\n" in text or "  " in text:
+            text = " ".join(text.split())
+        if text and not text.isspace():
+            self._text.append(text)
