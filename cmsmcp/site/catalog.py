@@ -1,53 +1,36 @@
 """The catalog's writing side: one SQLite file in the state folder, derived from the site and disposable at any time.
 
-Knows rows, not Markdown or YAML: it is handed parsed documents. One thread of one process writes (see `writer_lock`);
+Knows rows, not Markdown or YAML: it is handed entries. One thread of one process writes (see `writer_lock`);
 `catalog_reader` reads beside it. A catalog that cannot be used is thrown away and begun anew, never an error to the user.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from cmsmcp.site.catalog_schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
-from cmsmcp.site.model import BodyScan, Diagnostic, ParsedDocument
+from cmsmcp.site.entry import COLUMNS, Entry, FileState, diagnostic_row
+from cmsmcp.site.model import Diagnostic
 
 CATALOG_NAME = f"catalog-{SCHEMA_VERSION}.sqlite"
 
-_COLUMNS = (
-    "path", "id", "type", "lang", "slug", "url", "key", "title", "status", "publish_at", "unpublish_at", "owner", "moment", "layout",
-    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params",
-)  # fmt: skip
-_INSERT = (
-    f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
-    f"ON CONFLICT (path) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}, served = 1 RETURNING row"
-)
+_PARTS = {
+    "documents": f"row, {', '.join(COLUMNS)}",
+    "bodies": "row, body, body_line, text, headings",
+    "terms": "taxonomy, term, row",
+    "links": "row, target, kind, line",
+    "anchors": "row, anchor",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What tells an unchanged file from a changed one: size in bytes, mtime in nanoseconds, inode."""
-
-    size: int
-    mtime_ns: int
-    inode: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One content file as read: `document` and `scan` are None when it cannot be served."""
-
-    path: str
-    state: FileState
-    document: ParsedDocument | None
-    scan: BodyScan | None
-    diagnostics: tuple[Diagnostic, ...]
+Twin = tuple[str, str, str, str]
+"""(path, "url" or "id", the shared value, path of the one that is served)."""
 
 
 class Catalog:
@@ -59,7 +42,7 @@ class Catalog:
         try:
             self._connection = self._open()
         except sqlite3.DatabaseError:
-            self._discard(folder)
+            self.discard(folder)
             self._connection = self._open()
         for old in folder.glob("catalog-*.sqlite*"):
             if not old.name.startswith(CATALOG_NAME):
@@ -82,7 +65,9 @@ class Catalog:
             raise
         return connection
 
-    def _discard(self, folder: Path) -> None:
+    @staticmethod
+    def discard(folder: Path) -> None:
+        """Remove the file. Readers that have it open keep what they see until they notice the new one."""
         for suffix in ("", "-wal", "-shm", "-journal"):
             (folder / (CATALOG_NAME + suffix)).unlink(missing_ok=True)
 
@@ -106,7 +91,9 @@ class Catalog:
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def make_indexes(self) -> None:
-        self._connection.executescript(INDEXES)
+        """Within a transaction, which `executescript` would end."""
+        for statement in filter(str.strip, INDEXES.split(";")):
+            self._connection.execute(statement)
 
     # files
 
@@ -114,67 +101,72 @@ class Catalog:
         """Every file that was read, with what it looked like then."""
         return {path: FileState(*rest) for path, *rest in self._connection.execute("SELECT path, size, mtime_ns, inode FROM files")}
 
-    def put(self, entry: Entry) -> int | None:
-        """Write one file's outcome over what was there; the row of its document, if it has one. Within a transaction."""
-        state = entry.state
-        run = self._connection.execute
-        run("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", (entry.path, state.size, state.mtime_ns, state.inode))
-        run("DELETE FROM diagnostics WHERE path = ? AND origin = 'file'", (entry.path,))
-        self._add_diagnostics("file", entry.diagnostics)
-        old = run("SELECT row FROM documents WHERE path = ?", (entry.path,)).fetchone()
-        if old:
-            self._clear(old[0])
-        if entry.document is None or entry.scan is None:
-            if old:
-                run("DELETE FROM documents WHERE row = ?", old)
-            return None
-        row = run(_INSERT, _values(entry.document)).fetchone()[0]
-        self._add_parts(row, entry.document, entry.scan)
-        return row
+    def has_file(self, path: str) -> bool:
+        return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
 
-    def remove(self, path: str) -> None:
-        """Forget a file that is gone. Within a transaction."""
-        old = self._connection.execute("SELECT row FROM documents WHERE path = ?", (path,)).fetchone()
-        if old:
-            self._clear(old[0])
-            self._connection.execute("DELETE FROM documents WHERE row = ?", old)
-        self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
-        self._connection.execute("DELETE FROM diagnostics WHERE path = ? AND origin = 'file'", (path,))
+    def put(self, entries: Sequence[Entry]) -> list[int]:
+        """Write the outcome of some files over what was there; the rows of their documents. Within a transaction."""
+        old = self._forget([entry.path for entry in entries])
+        following = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchone()
+        fresh = itertools.count(following[0] + 1 if following else 1)
+        self._many("INSERT INTO files VALUES (?, ?, ?, ?)", [(e.path, e.state.size, e.state.mtime_ns, e.state.inode) for e in entries])
+        self._add_diagnostics("file", [row for entry in entries for row in entry.diagnostics])
+        served = [(old.get(entry.path) or next(fresh), entry) for entry in entries if entry.document is not None]
+        rows: dict[str, list[tuple[Any, ...]]] = {
+            "documents": [(row, *entry.document) for row, entry in served if entry.document],
+            "bodies": [(row, *entry.body) for row, entry in served],
+            "terms": [(*term, row) for row, entry in served for term in entry.terms],
+            "links": [(row, *link) for row, entry in served for link in entry.links],
+            "anchors": [(row, anchor) for row, entry in served for anchor in entry.anchors],
+        }
+        for table, columns in _PARTS.items():
+            marks = ", ".join("?" * (columns.count(",") + 1))
+            self._many(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows[table])
+        numbers = [row for row, _ in served]
+        self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", [(row,) for row in numbers])
+        return numbers
 
-    def _clear(self, row: int) -> None:
-        for table in ("bodies", "terms", "links", "anchors"):
-            self._connection.execute(f"DELETE FROM {table} WHERE row = ?", (row,))
-        self._connection.execute("INSERT OR IGNORE INTO unsearched VALUES (?)", (row,))
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget files that are gone. Within a transaction."""
+        self._forget(paths)
 
-    def _add_parts(self, row: int, document: ParsedDocument, scan: BodyScan) -> None:
-        run, many = self._connection.execute, self._connection.executemany
-        headings = json.dumps(scan.headings, ensure_ascii=False)
-        run("INSERT INTO bodies VALUES (?, ?, ?, ?, ?)", (row, document.body, document.body_line, scan.text, headings))
-        run("INSERT OR IGNORE INTO unsearched VALUES (?)", (row,))
-        terms = {(name, term, row) for name, values in document.taxonomies.items() for term in values}
-        many("INSERT OR IGNORE INTO terms VALUES (?, ?, ?)", terms)
-        many("INSERT INTO links VALUES (?, ?, ?, ?)", [(row, link.target, link.kind, link.line) for link in scan.links])
-        many("INSERT INTO anchors VALUES (?, ?)", [(row, anchor) for anchor in scan.anchors])
+    def _forget(self, paths: Sequence[str]) -> dict[str, int]:
+        """Take out what these files left, documents included; the rows they had, to be used again for the same paths only."""
+        listed = json.dumps(paths)
+        find = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))"
+        known = self._connection.execute(find, (listed,)).fetchall()
+        if not known:
+            return {}
+        self._many("DELETE FROM files WHERE path = ?", known)
+        self._many("DELETE FROM diagnostics WHERE path = ? AND origin = 'file'", known)
+        find = "SELECT path, row FROM documents WHERE path IN (SELECT value FROM json_each(?))"
+        old = dict(self._connection.execute(find, (listed,)).fetchall())
+        rows = [(row,) for row in old.values()]
+        for table in _PARTS:
+            self._many(f"DELETE FROM {table} WHERE row = ?", rows)
+        self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", rows)
+        return old
+
+    def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        if rows:
+            self._connection.executemany(sql, rows)
 
     # diagnostics
 
     def replace_diagnostics(self, origin: str, diagnostics: Iterable[Diagnostic]) -> None:
-        """Put `diagnostics` in place of all those of `origin` ("scan", "config", "twins"). Within a transaction."""
+        """Put `diagnostics` in place of all those of `origin`. Within a transaction."""
         self._connection.execute("DELETE FROM diagnostics WHERE origin = ?", (origin,))
-        self._add_diagnostics(origin, diagnostics)
+        self._add_diagnostics(origin, [diagnostic_row(one) for one in diagnostics])
 
-    def _add_diagnostics(self, origin: str, diagnostics: Iterable[Diagnostic]) -> None:
-        self._connection.executemany(
-            "INSERT INTO diagnostics VALUES (?, ?, ?, ?, ?, ?)",
-            [(origin, one.path, one.severity, one.check, one.line, one.message) for one in diagnostics],
-        )
+    def _add_diagnostics(self, origin: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._many("INSERT INTO diagnostics VALUES (?, ?, ?, ?, ?, ?)", [(origin, *row) for row in rows])
 
     # twins
 
-    def settle_twins(self) -> list[tuple[str, str, str, str]]:
+    def settle_twins(self) -> tuple[list[Twin], set[int]]:
         """Serve the first in path order of documents with equal URL or id (domain §7), hide the rest. Within a transaction.
 
-        Returns (path, "url" or "id", the shared value, path of the one that is served) for each one hidden.
+        Returns those hidden, and the rows whose being served has changed.
         """
         run = self._connection.execute
         twin = "SELECT {0} FROM documents GROUP BY {0} HAVING count(*) > 1"
@@ -183,7 +175,7 @@ class Catalog:
         ).fetchall()
         urls: dict[str, str] = {}
         ids: dict[str, str] = {}
-        hidden: list[tuple[str, str, str, str]] = []
+        hidden: list[Twin] = []
         hidden_rows: set[int] = set()
         for row, path, url, id_ in rows:
             if url in urls:
@@ -194,11 +186,11 @@ class Catalog:
                 urls[url] = ids[id_] = path
                 continue
             hidden_rows.add(row)
-        before = {row for (row,) in run("SELECT row FROM documents WHERE NOT served")}
-        for row in before ^ hidden_rows:
+        flipped = {row for (row,) in run("SELECT row FROM documents WHERE NOT served")} ^ hidden_rows
+        for row in flipped:
             run("UPDATE documents SET served = ? WHERE row = ?", (row not in hidden_rows, row))
             run("INSERT OR IGNORE INTO unsearched VALUES (?)", (row,))
-        return hidden
+        return hidden, flipped
 
     def served_urls(self, urls: Sequence[str]) -> dict[str, str]:
         """URL → path, for those of `urls` that a document is served at, whatever its status."""
@@ -237,29 +229,3 @@ class Catalog:
     def count_documents(self) -> int:
         return self._connection.execute("SELECT count(*) FROM documents").fetchone()[0]
 
-
-def _values(document: ParsedDocument) -> tuple[Any, ...]:
-    def text(value: Mapping[str, Any]) -> str:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=list) if value else "{}"
-
-    return (
-        document.path, document.id, document.type, document.lang, document.slug, document.url, document.key, document.title,
-        document.status, document.publish_at or 0, FOREVER if document.unpublish_at is None else document.unpublish_at,
-        document.owner.casefold(), to_moment(document.updated_at or document.date), document.layout, document.summary,
-        document.author, document.last_editor, document.date, document.created_at, document.updated_at,
-        text(document.taxonomies), text(document.fields), text(document.params),
-    )  # fmt: skip
-
-
-def to_moment(value: str | None) -> int | None:
-    """Milliseconds since 1970 of an ISO date or time (UTC unless it says otherwise); None if there is none or it is unreadable."""
-    if not value:
-        return None
-    try:
-        if len(value) == 10:
-            day = date.fromisoformat(value)
-            return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

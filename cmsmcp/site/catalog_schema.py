@@ -39,10 +39,13 @@ CREATE TABLE terms (
 CREATE TABLE links (row INTEGER NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL, line INTEGER NOT NULL);
 CREATE TABLE anchors (row INTEGER NOT NULL, anchor TEXT NOT NULL);
 
--- `origin` is "file" (found in that file), "scan" (found while walking the folders), "config" or "twins".
+-- `origin` is "file" (found while reading that document), "config", "scan" (folders, types, menus, redirects) or "twins"
+-- (equal URLs and ids, redirects over a document).
 CREATE TABLE diagnostics (
   origin TEXT NOT NULL, path TEXT NOT NULL, severity TEXT NOT NULL, "check" TEXT NOT NULL, line INTEGER, message TEXT NOT NULL
 );
+
+CREATE INDEX diagnostics_by_path ON diagnostics (path);
 
 -- Documents whose entry in the search index is out of date: filled with every change, emptied after the index's commit.
 -- What is left after a crash is redone at the next start.
@@ -61,6 +64,5 @@ CREATE INDEX IF NOT EXISTS documents_by_end ON documents (unpublish_at) WHERE un
 CREATE INDEX IF NOT EXISTS terms_by_row ON terms (row);
 CREATE INDEX IF NOT EXISTS links_by_row ON links (row);
 CREATE INDEX IF NOT EXISTS anchors_by_row ON anchors (row);
-CREATE INDEX IF NOT EXISTS diagnostics_by_path ON diagnostics (path);
 """
 """Made after the first build: filling them row by row costs a third of its time."""

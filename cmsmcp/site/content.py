@@ -13,10 +13,10 @@ from typing import Any
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
 from cmsmcp.protocol.errors import InvalidArguments
-from cmsmcp.site.catalog import to_moment
 from cmsmcp.site.catalog_reader import CatalogReader
 from cmsmcp.site.cursor import decode_cursor, encode_cursor
 from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.entry import to_moment
 from cmsmcp.site.lookup import Lookup, Wanted
 from cmsmcp.site.published import read_navigation
 from cmsmcp.site.rows import SUMMARY_COLUMNS, to_document

@@ -17,7 +17,7 @@ from tantivy import Document, Index, Occur, Query, SchemaBuilder
 
 from cmsmcp.core.ports import Visibility
 from cmsmcp.site.search_query import BODY, HEAD, NAME, TITLE, QueryBuilder, SearchPlan
-from cmsmcp.site.search_text import FOLDED, STEMMERS, fold, language_of, plain_name, register_analyzers, split_unspaced
+from cmsmcp.site.search_text import FOLDED, STEMMERS, index_text, language_of, plain_name, register_analyzers
 from cmsmcp.site.visibility import index_status, visible_query
 
 SEARCH_VERSION = 1
@@ -61,7 +61,7 @@ def search_document(row: int, found: Mapping[str, Any]) -> Document:
     for name, value in index_status(found["status"], found["publish_at"], found["unpublish_at"]).items():
         (document.add_text if isinstance(value, str) else document.add_integer)(name, value)
     for name, text in ((TITLE, title), (HEAD, head), (BODY, body)):
-        document.add_text(name, split_unspaced(fold(text)))
+        document.add_text(name, index_text(text))
     language = language_of(found["lang"])
     if language:
         document.add_text(stem_field(language), f"{title}\n{title}\n{title}\n{head}\n{body}")
@@ -94,11 +94,16 @@ class SearchWriter:
         try:
             self._index = self._open(path)
         except ValueError:
-            shutil.rmtree(path, ignore_errors=True)
+            self.discard(folder)
             self.fresh = True
             self._index = self._open(path)
+        self._added: set[int] = set()
         self._writer: tantivy.IndexWriter | None = None
         self._large = False
+
+    @staticmethod
+    def discard(folder: Path) -> None:
+        shutil.rmtree(folder / SEARCH_NAME, ignore_errors=True)
 
     def _open(self, path: Path) -> Index:
         path.mkdir(parents=True, exist_ok=True)
@@ -115,15 +120,16 @@ class SearchWriter:
     def put(self, row: int, found: Mapping[str, Any] | None) -> None:
         """Replace the document of `row`, or take it out."""
         writer = self._get_writer()
-        writer.delete_documents_by_term("row", row)
+        if row in self._added or not self.fresh:
+            writer.delete_documents_by_term("row", row)
         if found is not None:
             writer.add_document(search_document(row, found))
-
-    def add(self, row: int, found: Mapping[str, Any]) -> None:
-        """Add the document of a row that the index cannot hold yet."""
-        self._get_writer().add_document(search_document(row, found))
+            if self.fresh:
+                self._added.add(row)
 
     def commit(self) -> None:
+        self.fresh = False
+        self._added.clear()
         if self._writer is None:
             return
         self._writer.commit()

@@ -1,0 +1,109 @@
+"""A site, opened: the adapters of `core.ports` over one folder, and the upkeep of its index. The room's only door.
+
+Opening reads nothing but what is asked for; `start` begins the work. Nothing is written but in the state folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cmsmcp.core.ports import Site
+from cmsmcp.site.catalog_reader import CatalogReader
+from cmsmcp.site.content import CatalogContent
+from cmsmcp.site.definitions import CurrentDefinitions, Definitions, load_definitions
+from cmsmcp.site.state import IndexState
+
+if TYPE_CHECKING:
+    from cmsmcp.site.indexer import Indexer
+    from cmsmcp.site.upkeep import Upkeep
+
+INDEX_FOLDER = "index"
+_MOST_PROCESSES = 4
+
+
+class OpenSite:
+    """`site` is composed anew when configuration or types have changed, so take it once per call."""
+
+    def __init__(self, root: Path, state: Path, load: Callable[[], Definitions], *, write: bool) -> None:
+        self._root = root
+        self._folder = state / INDEX_FOLDER
+        self._load = load
+        self._write = write
+        self._reader = CatalogReader(self._folder)
+        self._state = IndexState(self._folder, self._reader)
+        self._definitions = CurrentDefinitions(load, self._stamp)
+        self._content = CatalogContent(self._folder, self._reader, self._definitions)
+        self._composed: tuple[Definitions, Site] | None = None
+        self._upkeep: Upkeep | None = None
+
+    @property
+    def site(self) -> Site:
+        """Raises ConfigFault if site.yaml has never been readable."""
+        definitions = self._definitions()
+        if self._composed is None or self._composed[0] is not definitions:
+            self._composed = (definitions, self._compose(definitions))
+        return self._composed[1]
+
+    @property
+    def state(self) -> IndexState:
+        """How far the index is; answers at any time."""
+        return self._state
+
+    @property
+    def generation(self) -> int:
+        """Grows by one with every change of the site that was indexed; at most 0.2 s old."""
+        return self._reader.meta().get("generation", 0)
+
+    def start(self, on_change: Callable[[int], None] | None = None) -> None:
+        """Index and watch in the background, if this process is to write. `on_change` gets each new generation, in that thread."""
+        if self._write and self._upkeep is None:
+            from cmsmcp.site.upkeep import Upkeep
+
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, on_change or (lambda generation: None))
+            self._upkeep.start()
+
+    def close(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.close()
+        self._reader.close()
+
+    def _stamp(self) -> tuple[object, object]:
+        meta = self._reader.meta()
+        return meta.get("fingerprint"), meta.get("site_digest")
+
+    def _open_indexer(self) -> Indexer:
+        from cmsmcp.site.indexer import Indexer
+
+        return Indexer(self._folder, self._load, processes=min(_MOST_PROCESSES, _processors()))
+
+    def _compose(self, definitions: Definitions) -> Site:
+        from cmsmcp.site.docs import DocsFolder
+        from cmsmcp.site.operations import SiteOperations
+        from cmsmcp.site.plugins import PluginReports
+        from cmsmcp.site.themes import ThemeReports
+        from cmsmcp.site.validation import Reports
+
+        config = definitions.config
+        themes, plugins = ThemeReports(config), PluginReports(config)
+        operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins))
+        return Site(self._content, themes, plugins, DocsFolder(config), definitions.types, operations)
+
+
+def open_site(
+    root: Path, state: Path, *, env: str | None = None, overlays: Sequence[Path] = (), write: bool = True, version: str = ""
+) -> OpenSite:
+    """Open the site in `root`, deriving into `state`, which must lie outside it. Cheap: nothing is read yet.
+
+    `write` False only reads what another process derives. `version` is the server's, for reports.
+    """
+    return OpenSite(root, state, lambda: load_definitions(root, env, overlays), write=write)
+
+
+def _processors() -> int:
+    """How many processors this process may use; 0 stands for one, where processes beside it would only cost."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return count if count > 1 else 0
