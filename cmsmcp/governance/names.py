@@ -57,8 +57,8 @@ def words(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def is_secret(name: str) -> bool:
-    """Whether what stands under this name is a secret."""
-    spelled = list(words(name))
+    """Whether what stands under this name is a secret. A path or a package (`@azure/keyvault-secrets`) is no such name."""
+    spelled = [] if "/" in name else list(words(name))
     while len(spelled) > 1 and spelled[-1] in _FORMS:
         spelled.pop()
     if not spelled:

@@ -24,7 +24,7 @@ SCHEMA_MAPS = frozenset({
     "properties", "patternProperties", "$defs", "definitions", "schemas", "dependentSchemas", "securitySchemes", "securityDefinitions",
 })
 """Keys whose children are named declarations, not values: `properties.password` describes a password and holds none."""
-_QUOTED_STRING = re.compile(r'"([^"]{2,64})"')
+_QUOTED_STRING = re.compile(r'"([^"\n]{2,256})"')
 PAIR_NAMES = ("name", "key", "header")
 PAIR_VALUES = ("value", "values")
 
@@ -102,13 +102,20 @@ def _text(text: str, nested: int) -> str:
     if len(text) < 8:
         return text
     if nested < MAX_NESTED and text.lstrip()[:1] in ("{", "[", '"'):
+        if not _may_name_secrets(text):
+            return redact_text(text, quoted=False)
         text = _nested_json(text, nested + 1)
     return redact_text(text)
 
 
+def _may_name_secrets(text: str) -> bool:
+    """Whether parsing is worth it: an escape may hide anything, else a secret's name must stand among the quoted strings."""
+    return "\\" in text or any(is_secret(name) for name in set(_QUOTED_STRING.findall(text)))
+
+
 def _nested_json(text: str, nested: int) -> str:
     """A string that is JSON is redacted as JSON; it stays as it was written unless something had to go."""
-    if len(text) > MAX_NESTED_CHARS or not _may_name_secrets(text):
+    if len(text) > MAX_NESTED_CHARS:
         return text
     try:
         value = json.loads(text)
@@ -116,8 +123,3 @@ def _nested_json(text: str, nested: int) -> str:
         return text
     clean = _visit(value, 0, nested)
     return text if clean == value else json.dumps(clean, ensure_ascii=False)
-
-
-def _may_name_secrets(text: str) -> bool:
-    """Whether parsing is worth it: an escape may hide anything, else a secret's name must stand among the quoted strings."""
-    return "\\" in text or any(is_secret(name) for name in set(_QUOTED_STRING.findall(text)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -161,3 +162,30 @@ def test_a_deep_value_ends_in_the_mark_not_in_an_error() -> None:
     for _ in range(5000):
         value = [value]
     assert MARK in str(redact(value))
+
+
+@pytest.mark.parametrize("text", [
+    "replays the request with `Authorization: Bearer ...`, or Authorization: Bearer tokens, or Authorization: Basic authentication",
+    "Opening browser for authorization: http://localhost:9000/authorize?x=1",
+    "Authorization: the process of deciding who may do what",
+    '{"access_token": "mcp_...", "token_type": "Bearer", "password": "string"}'.join(["Reply:\n", "\n"]),
+    "task-0123456789012345678901, disk_test_0123456789012345, half_0123456789012345678901234567890123",
+])
+def test_prose_about_secrets_is_no_secret(text: str) -> None:
+    """Seen in the pages of real projects."""
+    assert redact({"body": text}) == {"body": text}
+
+
+def test_a_menu_or_a_package_named_like_a_secret_stays() -> None:
+    value = {"peerDependencies": {"@azure/keyvault-secrets": "^4.9.0"}}
+    assert redact(value) == value
+
+
+def test_a_large_page_is_swept_in_linear_time() -> None:
+    """No text makes an expression backtrack: each of these took far longer than a second with a careless one."""
+    pieces = ("eyJ-", "sk-", "://a:", "host=", "-----BEGIN PRIVATE KEY-----", '"a":"', "SG.-", ";password", "Bearer a", "pbkdf2-$", "\\", "{")
+    for piece in pieces:
+        text = piece * (200_000 // len(piece))
+        began = time.process_time()
+        redact({"body": text})
+        assert time.process_time() - began < 1.0, piece

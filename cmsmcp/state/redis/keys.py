@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-MAX_PLAIN = 64
-
 
 class Keys:
     def __init__(self, site: str) -> None:
