@@ -7,13 +7,13 @@ Imports the schema libraries, so nothing before the first reply may import this 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
-from marshmallow import Schema
+from marshmallow import Schema, fields
 
 from cmsmcp.core.capability import Capability
 
@@ -36,7 +36,29 @@ def output_schema(capability: Capability) -> Mapping[str, Any] | None:
 @cache
 def schema_instance(schema: type[Schema]) -> Schema:
     """One shared instance: loading and dumping keep nothing on it."""
-    return schema()
+    return _reading_keys_only(schema())
+
+
+def _reading_keys_only(schema: Schema) -> Schema:
+    """Dump what a mapping holds and nothing it can do: marshmallow takes the method `dict.items` for an absent key `items`."""
+    schema.get_attribute = _held  # type: ignore[method-assign, assignment]
+    for field in schema.fields.values():
+        for nested in _nested_in(field):
+            _reading_keys_only(nested.schema)
+    return schema
+
+
+def _held(value: Any, name: str, default: Any) -> Any:
+    return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)
+
+
+def _nested_in(field: fields.Field) -> Iterator[fields.Nested]:
+    if isinstance(field, fields.Nested):
+        yield field
+    elif isinstance(field, fields.List):
+        yield from _nested_in(field.inner)
+    elif isinstance(field, fields.Mapping) and field.value_field is not None:
+        yield from _nested_in(field.value_field)
 
 
 @cache

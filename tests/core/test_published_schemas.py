@@ -13,7 +13,7 @@ from marshmallow import Schema, fields
 import cmsmcp.capabilities
 from cmsmcp.core.capability import tool
 from cmsmcp.core.registry import discover
-from cmsmcp.core.schemas import input_schema, output_schema
+from cmsmcp.core.schemas import input_schema, output_schema, schema_instance
 
 REGISTRY = discover(cmsmcp.capabilities)
 CAPABILITIES = [*REGISTRY.tools.values(), *REGISTRY.resources.values()]
@@ -92,6 +92,21 @@ def test_a_schema_is_derived_once() -> None:
 
     one = tool(scope="read:content", audit="x", input=Input, output=Input, name="one", description="x")(lambda a, c: None)
     assert input_schema(one) is input_schema(one)
+
+
+def test_an_absent_key_stays_absent_though_a_dict_has_a_method_of_that_name() -> None:
+    class Inner(Schema):
+        items = fields.List(fields.String())
+        keys = fields.String()
+
+    class Outer(Schema):
+        items = fields.List(fields.Nested(Inner))
+        values = fields.Dict(keys=fields.String(), values=fields.List(fields.Nested(Inner)))
+        copy = fields.Nested(Inner)
+
+    whole = {"items": [{}, {"items": ["a"]}], "values": {"x": [{}]}, "copy": {"keys": "k"}}
+    assert schema_instance(Outer).dump(whole) == whole
+    assert schema_instance(Outer).dump({}) == {}
 
 
 @pytest.mark.parametrize("name", REGISTRY.tools)
