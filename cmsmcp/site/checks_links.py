@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin
 from cmsmcp.site.checks_survey import Survey, is_relative
 from cmsmcp.site.media import COLLECTIONS, SCHEME, mentions, reference_key, url_key
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
-from cmsmcp.site.paths import PathFault, read_bounded
+from cmsmcp.site.paths import PathFault, read_bounded, shown
 from cmsmcp.site.urls import split_url
 from cmsmcp.site.walk import walk
 
@@ -168,5 +168,5 @@ def _referrers(survey: Survey) -> Iterable[str]:
 
 
 def _shown(text: str) -> str:
-    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    clean = shown(text)
     return clean if len(clean) <= 200 else clean[:199] + "…"

@@ -20,6 +20,7 @@ from cmsmcp.site.config import ConfigFault
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.media import read_media
 from cmsmcp.site.model import ERROR, SiteConfig
+from cmsmcp.site.paths import shown
 from cmsmcp.site.state import IndexState
 from cmsmcp.site.validation import Reports, Validation, validate
 from cmsmcp.site.visibility import STATUS_SQL
@@ -129,7 +130,7 @@ class SiteOperations:
         except OSError:
             return _failed(name, "files cannot be read; check their permissions")
         message, passed = (outcome, True) if isinstance(outcome, str) else outcome
-        return {"name": name, "status": "pass" if passed else "fail", "message": message}
+        return {"name": name, "status": "pass" if passed else "fail", "message": shown(message)}
 
     def _index(self) -> str | tuple[str, bool]:
         done, total = self._state.progress()

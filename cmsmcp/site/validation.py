@@ -18,6 +18,7 @@ from cmsmcp.site import checks_graph, checks_links
 from cmsmcp.site.checks_survey import Survey
 from cmsmcp.site.docs import DocsFolder
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
+from cmsmcp.site.paths import shown
 
 MAX_PER_CHECK = 500
 """Findings returned of one check; the counts are always whole."""
@@ -127,7 +128,9 @@ def _result(found: Iterable[Diagnostic]) -> Validation:
     for one in ordered:
         kept[one.check] += 1
         if kept[one.check] <= MAX_PER_CHECK:
-            findings.append({"severity": one.severity, "check": one.check, "path": one.path, "line": one.line, "message": one.message})
+            # Messages quote what authors wrote: no control character of theirs may forge a line.
+            message = shown(one.message)
+            findings.append({"severity": one.severity, "check": one.check, "path": shown(one.path), "line": one.line, "message": message})
     return {
         "valid": not severities[ERROR],
         "error_count": severities[ERROR],
