@@ -1,0 +1,164 @@
+"""The processes of a host: how they start, refuse, end, and that none is left behind (issue item 1, design §9)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+def descendants(process: int) -> set[int]:
+    """Every process that has `process` among its ancestors."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, ValueError):
+                continue
+    found, frontier = set(), {process}
+    while frontier:
+        frontier = {child for child, parent in parents.items() if parent in frontier}
+        found |= frontier
+    return found
+
+
+def alive(processes: set[int]) -> set[int]:
+    """Those that still run; a process that has ended and was not yet waited for does not."""
+    return {one for one in processes if _state(one) not in ("", "Z")}
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def until(condition: Any, seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+def test_with_one_redis_two_servers_share_a_site_and_end_by_signal(new_place: Any, start: Any, redis_url: str) -> None:
+    """Fixed interface: with `REDIS_URL` it uses that Redis; a token is valid for any server with the same key and Redis."""
+    place = new_place().with_(REDIS_URL=redis_url, CMSMCP_SECRET_KEY="k" * 40)
+    first, second = start(place, "--workers", "1"), start(place, "--workers", "1")
+    headers = {"Authorization": f"Bearer {place.token()}"}
+    for server, number, code in ((first, signal.SIGINT, 130), (second, signal.SIGTERM, 0)):
+        assert server.post(PING, headers).status == 200
+        children = descendants(server.process.pid)
+        assert len(children) >= 3, "the indexer, gunicorn and a worker"
+        began = time.monotonic()
+        server.process.send_signal(number)
+        assert server.process.wait(20) == code
+        assert time.monotonic() - began < 8
+        assert not alive(children) and "Traceback" not in server.log
+
+
+def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new_place: Any, start: Any) -> None:
+    """A killed Redis comes back on its socket with what it knew; a killed supervisor takes everything with it (design §9)."""
+    server = start(new_place(), "--workers", "1")
+    headers = {"Authorization": f"Bearer {server.place.token()}"}
+    assert server.post(PING, headers).status == 200
+    children = descendants(server.process.pid)
+    redis = next(one for one in children if b"redis-server" in Path(f"/proc/{one}/cmdline").read_bytes())
+    os.kill(redis, signal.SIGKILL)
+    until(lambda: redis not in alive({redis}) and server.post(PING, headers).status == 200, 15)
+    assert "redis ended" in server.log
+    children |= descendants(server.process.pid)
+    server.process.kill()
+    until(lambda: not alive(children))
+    again = start(server.place, "--workers", "1")
+    assert again.post(PING, headers).status == 200, "tokens outlive a kill: Redis keeps a log"
+    again.stop()
+    assert again.process.returncode == 0
+    assert not list((server.place.site.parent / "state").glob("*/redis.json"))
+
+
+def test_a_busy_port_is_refused_before_anything_starts(new_place: Any) -> None:
+    place = new_place()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        bind = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = place.run("serve", "--site", str(place.site), "--bind", bind)
+    assert done.returncode == 2 and bind in done.stderr and "in use" in done.stderr and "--bind" in done.stderr
+    assert not list((place.site.parent / "state").glob("*/redis*"))
+
+
+def test_a_second_server_on_the_same_site_is_refused_and_the_first_goes_on(server: Any, token: dict[str, str]) -> None:
+    done = server.place.run("serve", "--site", str(server.place.site), "--bind", "127.0.0.1:0")
+    assert done.returncode == 2 and "REDIS_URL" in done.stderr and "Traceback" not in done.stderr
+    assert server.post(PING, token).status == 200
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://:pw-FAKE@127.0.0.1:1/0", "redis://:p#pw-FAKE@localhost:6379/0", ""],
+)
+def test_a_redis_that_does_not_serve_us_is_told_in_one_line_within_three_seconds(new_place: Any, url: str) -> None:
+    """C068; every form of the URL is tried in the tests of the Redis room."""
+    place = new_place().with_(REDIS_URL=url)
+    began = time.monotonic()
+    done = place.run("serve", "--site", str(place.site), "--bind", "127.0.0.1:0")
+    assert done.returncode != 0 and time.monotonic() - began < 3
+    lines = [line for line in done.stderr.splitlines() if "made a key" not in line]
+    assert len(lines) == 1 and "REDIS_URL" in lines[0]
+    assert "FAKE@" not in done.stderr and ":pw" not in done.stderr
+
+
+def test_a_weak_key_and_a_faulty_site_are_told_before_anything_starts(new_place: Any) -> None:
+    place = new_place()
+    weak = place.with_(CMSMCP_SECRET_KEY="short-FAKE").run("serve", "--site", str(place.site), "--bind", "127.0.0.1:0")
+    assert weak.returncode == 2 and "32" in weak.stderr and "FAKE" not in weak.stderr
+    config = place.site / "content/config/site.yaml"
+    config.write_text("name: x\nmcp:\n  enabled: true\n  auth: none\n")
+    public = place.run("serve", "--site", str(place.site), "--bind", "0.0.0.0:0")
+    assert public.returncode == 2 and "loopback" in public.stderr
+    config.write_text("name: x\nmcp:\n  enabled: flase\n  max: 3\n")
+    faulty = place.run("serve", "--site", str(place.site), "--bind", "127.0.0.1:0")
+    assert faulty.returncode == 2
+    assert [line.split(": ")[1] for line in faulty.stderr.splitlines()] == ["content/config/site.yaml:3", "content/config/site.yaml:4"]
+
+
+def test_plain_gunicorn_serves_and_says_what_is_missing(new_place: Any, tmp_path: Path) -> None:
+    """Design §9: `gunicorn wsgi:app` works too; without Redis and an indexer `/readyz` names them."""
+    place = new_place()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.set_inheritable(True)
+        port, handle = listener.getsockname()[1], listener.fileno()
+        root = Path(__file__).resolve().parents[2]
+        log = tmp_path / "log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [root / ".venv/bin/gunicorn", "-c", root / "config/gunicorn.conf.py", "--pythonpath", root, "--bind", f"fd://{handle}",
+                 "--workers", "1", "wsgi:app"],
+                cwd=place.site, env=place.environment, pass_fds=(handle,), stdout=output, stderr=output,
+            )
+        try:
+            until(lambda: _get(port, "/healthz").startswith(b"HTTP/1.1 200"), 20)
+            assert b'"missing":["secret","redis","index"]' in _get(port, "/readyz")
+        finally:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(20)
+
+
+def _get(port: int, path: str) -> bytes:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as peer:
+            peer.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+            received = b""
+            while chunk := peer.recv(65_536):
+                received += chunk
+            return received
+    except OSError:
+        return b""
