@@ -183,7 +183,7 @@ def test_a_menu_or_a_package_named_like_a_secret_stays() -> None:
 
 def test_a_large_page_is_swept_in_linear_time() -> None:
     """No text makes an expression backtrack: each of these took far longer than a second with a careless one."""
-    pieces = ("eyJ-", "sk-", "://a:", "host=", "-----BEGIN PRIVATE KEY-----", '"a":"', "SG.-", ";password", "Bearer a", "pbkdf2-$", "\\", "{")
+    pieces = ("eyJ-", "sk-", "://a:", "host=", "-----BEGIN PRIVATE KEY-----", '"a":"', "SG.-", ";password", "Bearer a", "\\", "{")
     for piece in pieces:
         text = piece * (200_000 // len(piece))
         began = time.process_time()
