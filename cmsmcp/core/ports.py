@@ -169,13 +169,17 @@ class Operations(Protocol):
     """How the site is doing."""
 
     def health(self, deadline: Deadline) -> Mapping[str, Any]:
-        """`{"status": "healthy"|"degraded", "ready", "version", "generated_at", "uptime_seconds", "checks": [{"name","status": "pass"|"fail","message"}], "content": {...counts}}`."""
+        """`{"status": "healthy"|"degraded", "ready", "version", "generated_at", "uptime_seconds", "content": {...counts},
+        "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`.
+        """
         ...
 
     def validate(self, deadline: Deadline) -> Mapping[str, Any]:
-        """`{"valid", "error_count", "warning_count", "checks": {<check>: count}, "findings": [{"severity","check","path","line","message"}]}`.
+        """`{"valid", "error_count", "warning_count", "checks": {<check>: count}, "truncated",
+        "findings": [{"severity","check","path","line","message"}]}`.
 
-        Findings sort by severity (error, warning), path, line. Drafts are included: this is for people who run the site.
+        Findings sort by severity (error, warning), path, line; at most 500 of each check are given, all are counted, and
+        `truncated` says that some were left out. Drafts are included: this is for people who run the site.
         """
         ...
 
