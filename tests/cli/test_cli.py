@@ -1,0 +1,197 @@
+"""The command line as a person meets it (issue item 6)."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from cmsmcp import __version__
+from cmsmcp.cli import read_stdio_options
+from cmsmcp.cli.root import command as root
+
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "CMSMCP_SECRET_KEY")}
+    return {**kept, "CMSMCP_STATE_DIR": str(tmp_path_factory.mktemp("state"))}
+
+
+@pytest.fixture(scope="module")
+def run(environment: dict[str, str]) -> Any:
+    def begin(*words: object, program: str = "cmsmcp", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        line = [str(BIN / program), *map(str, words)]
+        return subprocess.run(line, env=environment, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+
+    return begin
+
+
+@pytest.fixture(scope="module")
+def site(run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "my-site"
+    done = run("init", folder)
+    assert done.returncode == 0 and "cmsmcp check" in done.stdout
+    return folder
+
+
+def every_command(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    yield " ".join(path), group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            below = group.get_command(context, name)
+            assert below is not None
+            yield from every_command(below, (*path, name))
+
+
+@pytest.mark.parametrize(("path", "found"), list(every_command(root)), ids=lambda value: value if isinstance(value, str) else "")
+def test_every_help_says_what_it_does_and_has_an_example(path: str, found: click.Command) -> None:
+    """Issue item 6: help with examples."""
+    text = found.get_help(click.Context(found, info_name="cmsmcp"))
+    assert found.help and "Example" in text and f"cmsmcp {path}".strip() in text
+    assert all(parameter.help for parameter in found.params if isinstance(parameter, click.Option))
+
+
+def test_version_and_both_names(run: Any) -> None:
+    assert run("--version").stdout == run("--version", program="foundry").stdout == f"cmsmcp, version {__version__}\n"
+
+
+def test_a_mistyped_command_or_option_is_a_usage_error_with_the_nearest_name(run: Any) -> None:
+    done = run("sreve")
+    assert done.returncode == 2 and "'serve'" in done.stderr and done.stdout == ""
+    done = run("check", "--sit", "x")
+    assert done.returncode == 2 and "--site" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        ("mcp serve", (".", "", ())),
+        ("mcp serve --transport stdio --site=a --env b --config-overlay c --config-overlay=d", ("a", "b", ("c", "d"))),
+        ("mcp serve --help", None),
+        ("mcp serve --transport http", None),
+        ("mcp serve --site", None),
+        ("mcp serve --site --env", None),
+        ("mcp serve x", None),
+        ("serve --site a", None),
+    ],
+)
+def test_only_a_plain_stdio_command_skips_the_rest_of_the_command_line(words: str, fields: Any) -> None:
+    found = read_stdio_options(words.split())
+    expected = None if fields is None else {"folder": Path(fields[0]), "env": fields[1], "overlays": tuple(map(Path, fields[2]))}
+    assert found == expected
+
+
+def test_a_new_site_is_clean(run: Any, site: Path) -> None:
+    """Issue item 6: a small site to start from; it validates without an error or a warning."""
+    done = run("check", "--site", site, "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["error_count"], report["warning_count"]) == (0, 0, 0), report["findings"]
+
+
+def test_init_refuses_a_folder_that_holds_something(run: Any, site: Path, tmp_path: Path) -> None:
+    before = sorted(site.rglob("*"))
+    done = run("init", site)
+    assert done.returncode == 2 and "not empty" in done.stderr and sorted(site.rglob("*")) == before
+    assert run("init", tmp_path).returncode == 0, "an empty folder will do"
+    file = tmp_path / "content/pages/index.md"
+    assert run("init", file).returncode == 2
+
+
+def test_check_names_file_and_line_and_exits_with_1(run: Any, site: Path) -> None:
+    """Issue item 6; plain text where there is no terminal."""
+    faulty = site / "content/pages/faulty.md"
+    faulty.write_text("---\ntitle: A\ntitle: B\n---\nText\n")
+    try:
+        done = run("check", cwd=site)
+        assert done.returncode == 1 and "\x1b" not in done.stdout
+        line = next(line for line in done.stdout.splitlines() if line.startswith("content/pages/faulty.md:"))
+        assert ": error: " in line and line.split(":")[1].isdecimal()
+        assert json.loads(run("check", "--site", site, "--json").stdout)["error_count"] >= 1
+    finally:
+        faulty.unlink()
+
+
+def test_check_reports_faults_of_our_own_blocks_as_findings(run: Any, site: Path, tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("mcp:\n  audit: maybe\n")
+    done = run("check", "--site", site, "--config-overlay", overlay, "--json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert done.returncode == 1 and finding["check"] == "settings" and finding["line"] == 2 and "mcp.audit" in finding["message"]
+
+
+def test_check_is_coloured_on_a_terminal(site: Path, environment: dict[str, str]) -> None:
+    """Issue item 6: colour."""
+    parent, child = pty.openpty()
+    line = [str(BIN / "cmsmcp"), "check", "--site", str(site)]
+    process = subprocess.Popen(line, env={**environment, "TERM": "xterm-256color"}, stdout=child, stderr=child, stdin=child)
+    os.close(child)
+    shown = b""
+    try:
+        while chunk := os.read(parent, 65_536):
+            shown += chunk
+    except OSError:  # how a terminal says that the other side is gone
+        pass
+    os.close(parent)
+    assert process.wait(30) == 0 and b"no errors" in shown and b"\x1b[1;32m" in shown
+
+
+def test_index_says_what_it_did_and_leaves_the_site_alone(run: Any, site: Path) -> None:
+    """F1."""
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
+    done = run("index", "--site", site)
+    assert done.returncode == 0 and "indexed in" in done.stdout and "\x1b" not in done.stderr
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+
+
+def test_a_token_stands_alone_on_standard_output_and_is_registered_without_a_server(run: Any, site: Path) -> None:
+    """Fixed interface. With no Redis and no server, the private Redis is started for as long as it takes."""
+    done = run("tokens", "create", "--site", site, "--name", "my-agent", "--access", "mcp-server", "--scope", "read:docs", "--ttl", "1d")
+    assert done.returncode == 0 and done.stdout.count("\n") == 1 and done.stdout.count(".") == 2
+    listed = run("tokens", "list", "--site", site).stdout
+    assert "my-agent" in listed and "[read:docs]" in listed and done.stdout.strip() not in listed
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--name", "x", "--access", "mcp"], "mcp-server"),
+        (["--name", "x", "--scope", "read:contnt"], "read:content"),
+        (["--name", "x", "--scope", "write:content"], "reserved"),
+        (["--name", "x", "--ttl", "soon"], "90d"),
+        (["--name", "x", "--role", "king"], "editor"),
+        (["--name", "x", "--role", "author"], "--subject"),
+        (["--name", "\x1b[2J"], "printable"),
+        ([], "--name"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused_with_the_way_out(run: Any, site: Path, words: list[str], hint: str) -> None:
+    done = run("tokens", "create", "--site", site, *words)
+    assert done.returncode == 2 and done.stdout == "" and hint in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["check"], ["index"], ["serve"], ["tokens", "list"], ["mcp", "serve"]])
+def test_a_folder_that_is_no_site_is_told_how_to_become_one(run: Any, tmp_path: Path, words: list[str]) -> None:
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "" and "cmsmcp init" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_the_stdio_server_loads_nothing_heavy_before_its_first_reply(run: Any, site: Path, environment: dict[str, str]) -> None:
+    """Issue item 4."""
+    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
+    line = [sys.executable, "-X", "importtime", BIN / "cmsmcp", "mcp", "serve", "--site", site]
+    done = subprocess.run(line, env=environment, input=json.dumps(message), capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["id"] == 0
+    loaded = {row.rpartition("|")[2].strip().split(".")[0] for row in done.stderr.splitlines() if row.startswith("import time:")}
+    heavy = {"click", "rich", "flask", "gunicorn", "gevent", "redis", "marshmallow", "apispec", "tantivy", "sqlite3", "jwt", "cryptography"}
+    assert "yaml" in loaded and not loaded & heavy
