@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.site.catalog_reader import CatalogReader
@@ -131,14 +131,16 @@ class Survey:
 
     def _is_asset(self, path: str) -> bool:
         """`/theme/…` and `/plugins/<name>/…` are the `assets/` folders of the active theme and of the plugins."""
-        parts = path.strip("/").split("/")
-        if parts[0] == "theme" and len(parts) > 1:
-            place = self.config.root.joinpath(self.config.themes_dir, self.config.theme, "assets", *parts[1:])
-        elif parts[0] == "plugins" and len(parts) > 2:
-            place = self.config.root.joinpath(self.config.plugins_dir, parts[1], "assets", *parts[2:])
+        first, *rest = (unquote(part) for part in path.strip("/").split("/"))
+        if first == "theme" and rest:
+            assets, file = f"{self.config.themes_dir}/{self.config.theme}/assets", rest
+        elif first == "plugins" and len(rest) > 1:
+            assets, file = f"{self.config.plugins_dir}/{rest[0]}/assets", rest[1:]
         else:
             return False
-        return inside(self.config.root, place) and os.path.isfile(place)  # noqa: PTH113 - takes any text without raising
+        base = self.config.root / assets
+        place = base.joinpath(*file)
+        return inside(self.config.root, base) and inside(base, place) and os.path.isfile(place)  # noqa: PTH113 - takes any text
 
     def line_of(self, path: str, text: str) -> int | None:
         """The first line of a file that holds `text`; for findings whose place the catalog does not keep."""

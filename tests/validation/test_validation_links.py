@@ -22,7 +22,8 @@ def linked(folder):
     folder.write("content/images/a b.png", "png")
     folder.write("content/documents/paper.pdf", "pdf")
     folder.write("content/assets/css/site.css", "body {}")
-    folder.write("themes/plain/assets/app.js", "")
+    folder.write("themes/plain/assets/my app.js", "")
+    folder.write("themes/plain/theme.yaml", "name: plain")
     folder.write("plugins/tool/assets/tool.js", "")
     folder.write("data/redirects.yaml", "redirects:\n  - {from: /old, to: /zebra/}\n  - {from: /off/, to: /zebra/, enabled: false}\n")
     return lambda body, front="": folder.write("content/pages/about.md", page("About", body, front)).parents[2]
@@ -32,12 +33,13 @@ GOOD = [
     "/", "/zebra/", "/zebra", "/zebra/?q=1#stripes", "/de/zebra/", "/posts/news/", "/sp%C3%A4ter/", "/später", "https://example.com/zebra/",
     "/old/", "/tags/wild%20life/", "/de/tags/wild/", "/authors/ann-ä-lee/", "/search/", "/de/search/", "/rss.xml", "/sitemap.xml",
     "/search.json", "/images/a%20b.png", "/documents/paper.pdf?dl=1", "/assets/css/site.css", "/assets/css/foundry.bundle.css",
-    "/theme/app.js", "/plugins/tool/tool.js", "/__admin", "//elsewhere.example/x", "https://elsewhere.example/x", "mailto:a@b.example",
+    "/theme/my%20app.js", "/plugins/tool/tool.js", "/__admin", "//elsewhere.example/x", "https://elsewhere.example/x", "mailto:a@b.example",
     "#stripes-here", "/secret/",
 ]  # fmt: skip
 BAD = [
     "/nowhere/", "/off/", "/fr/zebra/", "/tags/tame/", "/de/tags/wild%20life/", "/authors/bob/", "/images/b.png", "/theme/none.js",
-    "/theme/../theme.yaml", "/plugins/tool/../plugin.yaml", "https://example.com/nowhere/", "/zebra/x/", "/../etc/passwd",
+    "/theme/../theme.yaml", "/theme/%2e%2e/theme.yaml", "/theme/%00",
+    "/plugins/tool/../plugin.yaml", "https://example.com/nowhere/", "/zebra/x/", "/../etc/passwd",
 ]  # fmt: skip
 
 
