@@ -43,7 +43,7 @@ def serve(service: Service, caller: Caller, stdin: int, stdout: int, *, max_line
     """Serve one client over two file descriptors until its input ends. Returns the exit status, which is 0 (ST-03)."""
     stop = _Stop()
     writer = _Writer(stdout, stop)
-    pool = _Pool(writer)
+    pool = _Pool(writer, stop)
     connection = Connection()
     try:
         for line in read_lines(stdin, stop, max_line):
@@ -57,7 +57,7 @@ def serve(service: Service, caller: Caller, stdin: int, stdout: int, *, max_line
             else:
                 pool.submit(outcome)
         stop.ending = True
-        pool.drain(stop, connection)
+        pool.drain(connection)
     finally:
         stop.close()
     return 0
@@ -169,8 +169,9 @@ class _Pool:
     There are more of them than calls that may run at once by default, so that a call over the cap is refused, not queued.
     """
 
-    def __init__(self, writer: _Writer) -> None:
+    def __init__(self, writer: _Writer, stop: _Stop) -> None:
         self._writer = writer
+        self._stop = stop
         self._waiting: queue.Queue[Pending] = queue.Queue(MAX_WAITING)
         self._idle = 0
         self._threads = 0
@@ -186,13 +187,20 @@ class _Pool:
                 self._threads += 1
         if start:
             threading.Thread(target=self._work, name="cmsmcp-call", daemon=True).start()
-        self._waiting.put(pending)
+        while not self._stop.requested:
+            try:
+                self._waiting.put(pending, timeout=0.2)
+                return
+            except queue.Full:
+                continue
+        with self._changed:
+            self._open -= 1
 
-    def drain(self, stop: _Stop, connection: Connection) -> None:
+    def drain(self, connection: Connection) -> None:
         """Wait until all calls are answered, at the latest by their deadlines. After a stop they are withdrawn and have `GRACE` seconds."""
         end = None
         while True:
-            if stop.requested and end is None:
+            if self._stop.requested and end is None:
                 connection.cancel_all()
                 end = time.monotonic() + GRACE
             with self._changed:
