@@ -260,7 +260,7 @@ def test_a_result_over_its_limit_is_an_explicit_error_with_the_id(client) -> Non
 def test_quick_calls_do_not_wait_for_a_slow_one_and_every_id_is_answered_once(client) -> None:
     """C030, ST-07."""
     one = client(TEST_CAP="100")
-    one.send(call("slow", 1, text="slow", seconds=1.5), *(call("echo", id, text=f"page-{id}") for id in range(2, 61)))
+    one.send(call("slow", 1, text="slow", seconds=0.8), *(call("echo", id, text=f"page-{id}") for id in range(2, 61)))
     replies = [one.receive() for _ in range(60)]
     assert replies[-1]["id"] == 1
     assert sorted(reply["id"] for reply in replies) == list(range(1, 61))
@@ -303,7 +303,7 @@ def test_cancelling_sends_nothing_and_breaks_nothing(client) -> None:
 def test_an_id_in_flight_cannot_be_taken_again(client) -> None:
     """ST-13."""
     one = client()
-    one.send(call("slow", 7, seconds=1), call("echo", 7), call("echo", "7"))
+    one.send(call("slow", 7, seconds=0.4), call("echo", 7), call("echo", "7"))
     replies = [one.receive() for _ in range(3)]
     assert [reply["error"]["code"] for reply in replies if "error" in reply] == [errors.INVALID_REQUEST]
     assert sorted(str(reply["id"]) for reply in replies) == ["7", "7", "7"]
@@ -313,7 +313,7 @@ def test_end_of_input_drains_what_runs_and_exits_with_0(client) -> None:
     """F9, ST-03, C014."""
     assert run(b"")[:2] == (0, [])
     one = client()
-    one.send(call("slow", 1, text="done", seconds=0.7))
+    one.send(call("slow", 1, text="done", seconds=0.4))
     status, rest = one.finish()
     assert status == 0
     assert [reply["result"]["structuredContent"] for reply in rest] == [{"text": "done"}]
