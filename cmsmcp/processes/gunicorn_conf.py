@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
@@ -11,6 +12,7 @@ keepalive = 5
 timeout = 60
 graceful_timeout = 15  # a call may run 10 s (the default deadline); it ends by itself before this
 backlog = 1_024
+BODY_SECONDS = 30.0  # headers have `keepalive` seconds
 
 # The control socket is a second way in that nothing here needs.
 control_socket_disable = True
@@ -28,6 +30,26 @@ accesslog = None
 errorlog = "-"
 loglevel = "warning"
 proc_name = "cmsmcp"
+
+
+class TimedReader:
+    """Where a body comes from, with one deadline for all of it: a sender of a byte a second must not be waited for (C065)."""
+
+    def __init__(self, reader: Any, seconds: float) -> None:
+        self._reader = reader
+        self._end = time.monotonic() + seconds
+
+    def read(self, size: int) -> bytes:
+        """TimeoutError at the deadline; gunicorn then closes the connection."""
+        import gevent
+
+        with gevent.Timeout(max(0.0, self._end - time.monotonic()), TimeoutError("the body came too slowly")):
+            return self._reader.read(size)
+
+
+def pre_request(worker: Any, req: Any) -> None:
+    if req.body is not None and type(worker).__name__ == "GeventWorker":
+        req.body.reader = TimedReader(req.body.reader, BODY_SECONDS)
 
 
 def post_worker_init(worker: Any) -> None:

@@ -184,6 +184,8 @@ def _read_body(limit: int) -> bytes:
     wanted = int(length) if length else limit + 1 if chunked else 0
     try:
         body: bytes = environ["wsgi.input"].read(wanted) if wanted else b""
+    except TimeoutError as error:
+        raise _rpc_refusal(408, "The body came too slowly.", errors.PARSE_ERROR) from error
     except Exception as error:  # every server raises its own when a body breaks off
         raise _rpc_refusal(400, "The body could not be read.", errors.PARSE_ERROR) from error
     if len(body) > limit:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from functools import partial
 from typing import Any
 
+import gevent
+import gevent.socket
 import pytest
 from flask.testing import FlaskClient
 
@@ -20,6 +23,7 @@ from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.tokens import Grant, Tokens
+from cmsmcp.processes.gunicorn_conf import TimedReader
 from cmsmcp.protocol.mediatypes import accepts
 from cmsmcp.state.memory import MemoryAdmission
 from cmsmcp.transports.http import Gate, blueprint
@@ -306,3 +310,32 @@ def test_a_crash_is_json_and_says_nothing() -> None:
 
     reply = create_app([], broken).test_client().get("/readyz")
     assert (reply.status_code, reply.json) == (500, {"error": "Internal server error"})
+
+
+def test_a_body_that_drips_in_ends_at_its_deadline() -> None:
+    """C065: "slow ones end by time limit"; real greenlets on a real socket pair."""
+    ours, theirs = gevent.socket.socketpair()
+
+    class Socket:
+        def read(self, size: int) -> bytes:
+            return ours.recv(size)
+
+    reader = TimedReader(Socket(), 0.3)
+    dripping = gevent.spawn(lambda: [(theirs.sendall(b"x"), gevent.sleep(0.05)) for _ in range(100)])
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        while reader.read(1):
+            pass
+    assert 0.2 < time.monotonic() - began < 2
+    dripping.kill()
+    ours.close()
+    theirs.close()
+
+
+def test_a_body_that_came_too_slowly_is_408(client: FlaskClient) -> None:
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise TimeoutError
+
+    reply = client.post("/mcp", headers={**JSON, **bearer()}, environ_overrides={"wsgi.input": Slow(), "CONTENT_LENGTH": "5"})
+    assert (reply.status_code, reply.json["error"]["code"]) == (408, -32700)
