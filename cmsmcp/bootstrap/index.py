@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -11,11 +12,12 @@ from cmsmcp.settings import SiteChoice
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.indexer import Indexer
 from cmsmcp.site.open import INDEX_FOLDER, OpenSite
-from cmsmcp.site.writer_lock import WriterLock
+from cmsmcp.site.writer_lock import WriterLock, writer_is_alive
 
 Progress = Callable[[int, int], None]
 """Called with the documents done and the documents to do."""
 PROCESSES = 2
+POLL_SECONDS = 0.1
 
 
 @contextmanager
@@ -32,4 +34,7 @@ def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
         finally:
             lock.release()
     with closing(open_chosen(chosen, write=False)) as opened:
+        while not opened.state.ready() and writer_is_alive(folder):
+            progress(*opened.state.progress())
+            time.sleep(POLL_SECONDS)
         yield opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
@@ -36,7 +37,7 @@ def serve_stdio(choice: SiteChoice) -> int:
             opened.close()
 
 
-def _admission(chosen: Chosen):  # type: ignore[no-untyped-def]
+def _admission(chosen: Chosen) -> Callable[[], Admission]:
     """With `REDIS_URL` the limits are shared with everyone on that Redis; without, this process has its own, and an audit file."""
     if chosen.environment.redis_url is not None:
         from cmsmcp.bootstrap.governance import connect, redis_admission

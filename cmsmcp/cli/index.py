@@ -10,7 +10,12 @@ import click
 
 from cmsmcp.bootstrap.index import Progress, open_indexed
 from cmsmcp.cli.site_options import site_options
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.ports import STATUSES, Visibility
 from cmsmcp.settings import SiteChoice
+
+SECONDS = 60.0
+EVERYTHING = Visibility(frozenset(STATUSES))
 
 
 @click.command(epilog="\b\nExample:\n  cmsmcp index --site my-site")
@@ -19,9 +24,11 @@ def command(choice: SiteChoice) -> None:
     """Build the search index of a site, or bring it up to date."""
     began = time.monotonic()
     with shown_progress() as progress, open_indexed(choice, progress) as opened:
-        total = opened.state.progress()[1]
-        generation = opened.generation
-    click.echo(f"{choice.folder}: indexed in {time.monotonic() - began:.1f} s (last build: {total} documents, generation {generation})")
+        found = opened.site.content.list_documents(
+            type=None, lang=None, taxonomy={}, visibility=EVERYTHING, updated_after=None, updated_before=None, limit=1, cursor=None,
+            deadline=Deadline(SECONDS),
+        )
+    click.echo(f"{choice.folder}: {found.total} documents, up to date after {time.monotonic() - began:.1f} s")
 
 
 @contextmanager
