@@ -38,7 +38,7 @@ def load_definitions(root: Path, env: str | None = None, overlays: Iterable[Path
 
 
 class CurrentDefinitions:
-    """Definitions for readers: loaded when first asked for, and again when the indexer's fingerprint has changed."""
+    """Definitions for readers: loaded when first asked for, and again when the indexer has noted other ones (`newest`)."""
 
     def __init__(self, load: Callable[[], Definitions], newest: Callable[[], Any]) -> None:
         self._load = load

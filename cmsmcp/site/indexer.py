@@ -190,7 +190,7 @@ class Indexer:
         rules = {rule.source: rule for rule in self._redirects if rule.enabled}
         collisions = [_collision_fault(rules[url], path) for url, path in sorted(self.catalog.served_urls(list(rules)).items())]
         found = {**self._faults, "twins": [*map(_twin_fault, hidden), *collisions]}
-        noted = repr((found, self.catalog.meta("menus"), config.values)).encode("utf-8", "replace")
+        noted = repr((found, self.catalog.meta("menus"), config.values, self._definitions.fingerprint)).encode("utf-8", "replace")
         digest = hashlib.blake2b(noted, digest_size=12).hexdigest()
         if digest == self.catalog.meta("site_digest"):
             return False

@@ -34,7 +34,7 @@ class OpenSite:
         self._write = write
         self._reader = CatalogReader(self._folder)
         self._state = IndexState(self._folder, self._reader)
-        self._definitions = CurrentDefinitions(load, self._stamp)
+        self._definitions = CurrentDefinitions(load, lambda: self._reader.meta().get("site_digest"))
         self._content = CatalogContent(self._folder, self._reader, self._definitions)
         self._composed: tuple[Definitions, Site] | None = None
         self._upkeep: Upkeep | None = None
@@ -70,10 +70,6 @@ class OpenSite:
         if self._upkeep is not None:
             self._upkeep.close()
         self._reader.close()
-
-    def _stamp(self) -> tuple[object, object]:
-        meta = self._reader.meta()
-        return meta.get("fingerprint"), meta.get("site_digest")
 
     def _open_indexer(self) -> Indexer:
         from cmsmcp.site.indexer import Indexer

@@ -18,15 +18,16 @@ class Totals:
     def __init__(self, reader: CatalogReader) -> None:
         self._reader = reader
         self._generation: Any = None
-        self._until = 0
+        self._window = (0, 0)
         self._counts: dict[Any, int] = {}
 
     def count(self, where: str, parameters: Mapping[str, Any], deadline: Deadline) -> int:
         """How many documents satisfy `where`. `parameters` include `now`, in milliseconds."""
         now, generation = parameters["now"], self._reader.meta().get("generation")
-        if generation != self._generation or now >= self._until:
+        begin, end = self._window
+        if generation != self._generation or not begin <= now < end:
             self._counts = {}
-            self._until = self._next_hour(now, deadline)
+            self._window = (now, self._next_hour(now, deadline))
             self._generation = generation
         counts = self._counts
         key = (where, *(value for name, value in sorted(parameters.items()) if name != "now"))

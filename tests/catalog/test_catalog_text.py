@@ -1,0 +1,127 @@
+"""Cursors, folding and snippets, as pure functions."""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cmsmcp.protocol.errors import InvalidArguments
+from cmsmcp.site.cursor import decode_cursor, encode_cursor
+from cmsmcp.site.entry import to_moment
+from cmsmcp.site.search_query import MAX_TERMS, plan_query
+from cmsmcp.site.search_text import fold, folded_analyzer, index_text, split_unspaced
+from cmsmcp.site.snippets import LENGTH, cut, find_place, fold_in_place
+
+VALUES = st.none() | st.integers() | st.text(max_size=20)
+
+
+@given(question=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), position=st.lists(VALUES, max_size=4))
+def test_a_cursor_comes_back_for_its_question(question: dict[str, object], position: list[object]) -> None:
+    assert decode_cursor("list", question, encode_cursor("list", question, position)) == position
+
+
+@given(question=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), other=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
+def test_a_cursor_of_another_question_is_refused(question: dict[str, object], other: dict[str, object]) -> None:
+    cursor = encode_cursor("list", question, ["/a/", "id"])
+    for kind, asked in (("list", other), ("search", question)):
+        if (kind, asked) != ("list", question):
+            with pytest.raises(InvalidArguments):
+                decode_cursor(kind, asked, cursor)
+
+
+@given(at=st.integers(0, 10_000), sign=st.characters(codec="ascii"))
+def test_a_changed_cursor_is_refused(at: int, sign: str) -> None:
+    cursor = encode_cursor("list", {"type": "page"}, ["/url/", "en:page:id"])
+    at %= len(cursor)
+    changed = cursor[:at] + sign + cursor[at + 1 :]
+    if changed != cursor:
+        with pytest.raises(InvalidArguments):
+            decode_cursor("list", {"type": "page"}, changed)
+
+
+@given(cursor=st.text(max_size=80) | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
+def test_any_other_text_is_no_cursor(cursor: str) -> None:
+    with pytest.raises(InvalidArguments) as refusal:
+        decode_cursor("list", {}, cursor)
+    assert refusal.value.data == {"argument": "cursor"}
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x2100), max_size=80))
+def test_the_short_way_of_folding_gives_the_same_terms(text: str) -> None:
+    """`index_text` leaves European text to the engine; a query is always folded here."""
+    analyzer = folded_analyzer()
+    assert analyzer.analyze(index_text(text)) == analyzer.analyze(split_unspaced(fold(text)))
+
+
+@given(st.text(max_size=60))
+def test_normal_forms_fold_alike(text: str) -> None:
+    """C052."""
+    analyzer = folded_analyzer()
+    forms = {form: analyzer.analyze(fold(unicodedata.normalize(form, text))) for form in ("NFC", "NFD")}
+    assert forms["NFC"] == forms["NFD"]
+
+
+@given(st.text(max_size=3_000))
+def test_a_query_has_a_bounded_number_of_terms(text: str) -> None:
+    plan = plan_query(text)
+    assert sum(len(clause.terms) for clause in (*plan.wanted, *plan.unwanted)) <= MAX_TERMS
+
+
+@given(st.text(max_size=200))
+def test_folding_in_place_moves_nothing(text: str) -> None:
+    assert len(fold_in_place(text)) == len(text)
+
+
+@given(text=st.text(max_size=600), place=st.integers(0, 600))
+def test_a_snippet_is_a_bounded_piece_of_the_text(text: str, place: int) -> None:
+    piece = cut(text, min(place, len(text)))
+    inner = piece.removeprefix("… ").removesuffix(" …")
+    assert len(inner) <= LENGTH
+    assert inner in " ".join(text.split()) or inner in " ".join(text.split()).replace(" ", "", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("Die Straße nach Łódź", ["strasse"], "Straße"), ("Une crème brûlée", ["creme", "brulee"], "crème brûlée"),
+        ("İstanbul rehberi", ["istanbul"], "İstanbul"), ("全文検索の方法", ["検索"], "検索"), ("Œuvre complète", ["oeuvre"], "Œuvre"),
+    ],
+)  # fmt: skip
+def test_the_place_is_found_in_the_original_spelling(text: str, words: list[str], shown: str) -> None:
+    """C052: offsets not shifted by folding."""
+    padded = "é ß İ " * 200 + text
+    place = find_place(padded, words, [])
+    assert place is not None
+    assert padded[place:].startswith(shown)
+    assert shown in cut(padded, place)
+
+
+def test_a_relative_of_the_word_is_shown_where_the_word_is_not() -> None:
+    assert find_place("first, archiving things", ["archive"], ["archiv"]) == 7
+    assert find_place("nothing here", ["archive"], ["archiv"]) is None
+
+
+@pytest.mark.parametrize("sign", ["👩‍👩‍👧", "e\u0301", "👍🏽", "क्षि"])
+def test_a_cut_keeps_characters_whole(sign: str) -> None:
+    """No mark, joiner or selector begins a piece, and none is cut off."""
+    text = sign * 400
+    for place in range(100, 110):
+        piece = cut(text, place).removeprefix("… ").removesuffix(" …")
+        assert not unicodedata.combining(piece[0])
+        assert piece[0] not in "\u200d\ufe0f\U0001f3fd"
+        assert piece[-1] != "\u200d"
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("1970-01-01", 0), ("1970-01-01T00:00:01Z", 1000), ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:00.250", 250), (None, None),
+        ("", None), ("yesterday", None), ("0000-01-01", None), ("2026-13-45", None), ("20260306", 1_772_755_200_000),
+    ],
+)  # fmt: skip
+def test_moments_are_milliseconds(value: str | None, moment: int | None) -> None:
+    assert to_moment(value) == moment
