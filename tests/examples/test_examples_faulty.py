@@ -10,6 +10,7 @@ import pytest
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import STATUSES, Visibility
+from cmsmcp.settings import SettingsError, load_settings
 from cmsmcp.site.open import open_site
 
 FAULTY = Path(__file__).resolve().parents[2] / "examples/faulty"
@@ -64,11 +65,20 @@ def test_the_tables_are_whole():
     assert all((FAULTY / path).exists() for path in FINE)
 
 
-@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.check != "validate_theme"], ids=_named)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.check not in ("validate_theme", "start")], ids=_named)
 def test_the_fault_is_found(findings, fault):
     """domain §2 and §7: check, severity, file and line as the table says."""
     found = {(one["severity"], one["check"], one["path"], one["line"]) for one in findings}
     assert (fault.severity, fault.check, fault.path, fault.line) in found
+
+
+def test_faults_in_our_own_blocks_stop_the_start_each_with_its_line():
+    """design §9 "Configuration", C070."""
+    wanted = {(fault.path, fault.line) for fault in FAULTS if fault.check == "start"}
+    with pytest.raises(SettingsError) as refused:
+        load_settings(FAULTY, "refused")
+    assert {(one.file, one.line) for one in refused.value.found} == wanted
+    assert load_settings(FAULTY).policy.enabled is True
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.check == "validate_theme"], ids=lambda f: f.path)
