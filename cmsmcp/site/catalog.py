@@ -213,7 +213,7 @@ class Catalog:
     def searchable(self, rows: Sequence[int]) -> Iterator[Mapping[str, Any]]:
         """What the search index takes of each served document among `rows`."""
         cursor = self._connection.execute(
-            "SELECT row, title, summary, lang, type, status, publish_at, unpublish_at, owner, taxonomies, fields, text, headings"
+            "SELECT row, title, slug, summary, lang, type, status, publish_at, unpublish_at, owner, taxonomies, fields, text, headings"
             " FROM documents JOIN bodies USING (row) WHERE served AND row IN (SELECT value FROM json_each(?))",
             (json.dumps(list(rows)),),
         )

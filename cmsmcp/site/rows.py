@@ -25,5 +25,9 @@ def to_document(
     return Document(
         id=id_, type=type_, lang=lang, slug=slug, url=url, title=title, status=status, path=path, locale=locale or lang, layout=layout,
         summary=summary, author=author, last_editor=last_editor, date=date, created_at=created_at, updated_at=updated_at,
-        taxonomies=json.loads(taxonomies), fields=json.loads(fields), params=json.loads(params), body=body, translations=translations,
+        taxonomies=_map(taxonomies), fields=_map(fields), params=_map(params), body=body, translations=translations,
     )  # fmt: skip
+
+
+def _map(text: str) -> dict[str, Any]:
+    return json.loads(text) if text != "{}" else {}

@@ -33,7 +33,7 @@ def stem_field(language: str) -> str:
 
 
 def build_schema() -> tantivy.Schema:
-    """`row` is the catalog's; `name` the whole title; `title`, `head` (summary, headings, terms) and `body` are folded text;
+    """`row` is the catalog's; `name` the whole title; `title`, `head` (slug, summary, headings, terms) and `body` are folded text;
     one field per stemmer holds the stems of all of them. The rest is for filters (see `visibility`)."""
     builder = SchemaBuilder()
     builder.add_integer_field("row", indexed=True, fast=True)
@@ -52,7 +52,7 @@ def search_document(row: int, found: Mapping[str, Any]) -> Document:
     """The engine's document. `found` has the keys of `Catalog.searchable`."""
     title = found["title"]
     terms = [term for values in found["taxonomies"].values() for term in values]
-    head = "\n".join([found["summary"], *found["headings"], *terms])
+    head = "\n".join([found["slug"], found["summary"], *found["headings"], *terms])
     body = "\n".join([found["text"], *leaf_texts(found["fields"])])
     document = Document()
     document.add_integer("row", row)
@@ -193,11 +193,10 @@ class SearchReader:
         return ranking
 
     def _rank(self, plan: SearchPlan, wanted: SearchFilter, depth: int, least: int) -> Ranking:
-        schema = self._index.schema
-        parts = [(Occur.Must, self._builder.ranked(plan, wanted.languages, least))]
+        schema, searcher = self._index.schema, self._index.searcher()
+        parts = [(Occur.Must, self._builder.ranked(plan, wanted.languages, least, searcher))]
         parts += self._builder.equals({"type": wanted.type, "lang": wanted.lang})
         parts.append((Occur.Must, visible_query(schema, wanted.visibility, wanted.now)))
-        searcher = self._index.searcher()
         result = searcher.search(Query.boolean_query(parts), limit=depth, count=True)
         rows = searcher.fast_field_values("row", [address for _, address in result.hits])
         scored = [(float(f"{score:.5g}"), int(row)) for (score, _), row in zip(result.hits, rows, strict=True) if row is not None]

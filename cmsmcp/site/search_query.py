@@ -24,6 +24,8 @@ _BOOSTS = {TITLE: 5.0, HEAD: 2.0, BODY: 1.0}
 _STEM_BOOST = 0.6
 _NAME_SCORE = 1_000.0
 """Above any sum of BM25 scores, so that the page whose title is the query comes first."""
+_RARE = 2_000
+"""Documents that hold a word."""
 
 _PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
 _QUOTES = str.maketrans("“”„«»", '"""""')
@@ -94,8 +96,12 @@ class QueryBuilder:
         self._stem_field = stem_field
         self._stemmers: dict[str, tantivy.TextAnalyzer] = {}
 
-    def ranked(self, plan: SearchPlan, languages: Sequence[str], least: int) -> Query:
-        """Documents with at least `least` of the wanted clauses and none of the unwanted, scored."""
+    def ranked(self, plan: SearchPlan, languages: Sequence[str], least: int, searcher: tantivy.Searcher) -> Query:
+        """Documents with at least `least` of the wanted clauses and none of the unwanted, scored.
+
+        All words in a row score more. In bodies that is looked for only where one of the words is rare: the positions of
+        common words are most of the index.
+        """
         clauses = [(Occur.Should, self._clause(clause, languages)) for clause in plan.wanted]
         parts = [(Occur.Must, Query.boolean_query(clauses, minimum_number_should_match=least))]
         if plan.name:
@@ -103,7 +109,9 @@ class QueryBuilder:
             parts.append((Occur.Should, Query.const_score_query(named, _NAME_SCORE)))
         run = [term for clause in plan.wanted for term in clause.terms]
         if len(plan.wanted) >= 2 and len(run) <= 8:
-            parts += [(Occur.Should, self._phrase(name, run, _BOOSTS[name])) for name in (TITLE, BODY)]
+            parts.append((Occur.Should, self._phrase(TITLE, run, _BOOSTS[TITLE])))
+            if min(searcher.doc_freq(BODY, term) for term in run) <= _RARE:
+                parts.append((Occur.Should, self._phrase(BODY, run, _BOOSTS[BODY])))
         parts += [(Occur.MustNot, self._clause(clause, languages)) for clause in plan.unwanted]
         return Query.boolean_query(parts)
 

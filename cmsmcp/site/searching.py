@@ -21,7 +21,7 @@ from cmsmcp.site.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.search import MAX_HITS, SearchFilter, SearchReader
 from cmsmcp.site.search_query import SearchPlan, plan_query
 from cmsmcp.site.search_text import language_of
-from cmsmcp.site.snippets import cut, find_place
+from cmsmcp.site.snippets import Finder, cut
 from cmsmcp.site.visibility import visible_sql
 
 _TITLE = 100
@@ -102,16 +102,24 @@ class _Search:
             depth = min(MAX_HITS, depth * 4)
 
     def _sorted(self, rows: Sequence[tuple[float, int]], last: list[Any] | None, enough: int) -> list[Key]:
-        """Keys of the first groups of equal score, until there are `enough` after `last`."""
+        """Keys of whole groups of equal score, until there are `enough` after `last`."""
         keys: list[Key] = []
-        for score, group in groupby(rows, key=lambda pair: pair[0]):
-            numbers = ",".join(str(row) for _, row in group)
-            titles = self.reader.rows(f"SELECT row, title, id FROM documents WHERE row IN ({numbers})", (), self.deadline)
-            ordered = sorted((-score, title[:_TITLE], id_, row) for row, title, id_ in titles)
-            keys += [key for key in ordered if last is None or list(key[:3]) > last]
-            if len(keys) >= enough:
-                break
-        return keys
+        pending: list[tuple[float, int]] = []
+        for _, group in groupby(rows, key=lambda pair: pair[0]):
+            pending += group
+            if len(keys) + len(pending) >= enough:
+                keys += self._keys(pending, last)
+                pending = []
+                if len(keys) >= enough:
+                    return keys
+        return keys + self._keys(pending, last)
+
+    def _keys(self, scored: Sequence[tuple[float, int]], last: list[Any] | None) -> list[Key]:
+        scores = {row: score for score, row in scored}
+        numbers = ",".join(map(str, scores))
+        found = self.reader.rows(f"SELECT row, title, id FROM documents WHERE row IN ({numbers})", (), self.deadline)
+        ordered = sorted((-scores[row], title[:_TITLE], id_, row) for row, title, id_ in found)
+        return [key for key in ordered if last is None or list(key[:3]) > last]
 
     def hits(self, page: Sequence[Key]) -> list[Hit]:
         """The documents of a page. Asked again whether they may be seen: the index may be a moment behind the catalog."""
@@ -124,20 +132,20 @@ class _Search:
         )
         documents = {row: (to_document(values, locale=self.wanted.lang), text) for *values, row, text in found}
         words = [term for clause in self.plan.wanted for term in clause.terms]
-        stems = self.index.stems(self.plan, self.wanted.languages)
+        finder = Finder(words, self.index.stems(self.plan, self.wanted.languages))
         hits = []
         for score, _, _, row in page:
             self.deadline.check()
             if row in documents:
                 document, text = documents[row]
-                hits.append(Hit(document, -score, _snippet(document, text, words, stems)))
+                hits.append(Hit(document, -score, _snippet(document, text, finder)))
         return hits
 
 
-def _snippet(document: Document, text: str, words: Sequence[str], stems: Sequence[str]) -> str:
+def _snippet(document: Document, text: str, finder: Finder) -> str:
     """Around the first mention in the text, else in the summary; without any, the summary, else how the text begins."""
     for source in (text, document.summary):
-        place = find_place(source, words, stems)
+        place = finder.find(source)
         if place is not None:
             return cut(source, place)
     return cut(document.summary or text, 0)

@@ -14,7 +14,7 @@ from cmsmcp.site.cursor import decode_cursor, encode_cursor
 from cmsmcp.site.entry import to_moment
 from cmsmcp.site.search_query import MAX_TERMS, plan_query
 from cmsmcp.site.search_text import fold, folded_analyzer, index_text, split_unspaced
-from cmsmcp.site.snippets import LENGTH, cut, find_place, fold_in_place
+from cmsmcp.site.snippets import LENGTH, Finder, cut, fold_in_place
 
 VALUES = st.none() | st.integers() | st.text(max_size=20)
 
@@ -94,15 +94,15 @@ def test_a_snippet_is_a_bounded_piece_of_the_text(text: str, place: int) -> None
 def test_the_place_is_found_in_the_original_spelling(text: str, words: list[str], shown: str) -> None:
     """C052: offsets not shifted by folding."""
     padded = "é ß İ " * 200 + text
-    place = find_place(padded, words, [])
+    place = Finder(words, []).find(padded)
     assert place is not None
     assert padded[place:].startswith(shown)
     assert shown in cut(padded, place)
 
 
 def test_a_relative_of_the_word_is_shown_where_the_word_is_not() -> None:
-    assert find_place("first, archiving things", ["archive"], ["archiv"]) == 7
-    assert find_place("nothing here", ["archive"], ["archiv"]) is None
+    assert Finder(["archive"], ["archiv"]).find("first, archiving things") == 7
+    assert Finder(["archive"], ["archiv"]).find("nothing here") is None
 
 
 @pytest.mark.parametrize("sign", ["👩‍👩‍👧", "e\u0301", "👍🏽", "क्षि"])
