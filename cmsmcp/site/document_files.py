@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from cmsmcp.site.languages import looks_like_language
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig
-from cmsmcp.site.paths import shown
+from cmsmcp.site.paths import is_plain, shown
 from cmsmcp.site.types import TypeRegistry
 
 MAX_DEPTH = 32
@@ -70,14 +70,14 @@ class _Walk:
     def may_enter(self, path: str, name: str, depth: int) -> bool:
         if depth > MAX_DEPTH:
             self.fault(WARNING, "file_name", path, f"folders more than {MAX_DEPTH} deep are left out")
-        elif not name.isprintable():
+        elif not is_plain(name):
             self.fault(ERROR, "file_name", shown(path), "the folder's name holds control or undecodable characters; rename it")
         else:
             return True
         return False
 
     def file(self, entry: os.DirEntry[str], path: str, name: str, link: bool) -> None:
-        if not name.isprintable():
+        if not is_plain(name):
             self.fault(ERROR, "file_name", shown(path), "the file's name holds control or undecodable characters; rename it")
         elif not name.endswith(".md"):
             self.fault(WARNING, "file_name", path, "only files ending in .md are documents; rename it or leave it out")

@@ -17,6 +17,7 @@ from cmsmcp.site.frontmatter import MAX_DOCUMENT_BYTES, Split, split
 from cmsmcp.site.headings import first_heading
 from cmsmcp.site.languages import folder_language, normal
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
+from cmsmcp.site.paths import is_plain
 from cmsmcp.site.status import read_status, status_at
 from cmsmcp.site.times import read_moment
 from cmsmcp.site.types import ContentType, TypeRegistry, entry_values, validate_entry
@@ -98,8 +99,7 @@ class _Reading:
 
     def slug(self, stem: str) -> str:
         slug = unicodedata.normalize("NFC", self.text("slug").strip() or stem)
-        bad = next((c for c in slug if c in "/\\" or not c.isprintable()), None)
-        if bad is not None or ".." in slug or slug in ("", ".") or len(slug) > MAX_SLUG:
+        if "/" in slug or "\\" in slug or ".." in slug or slug in ("", ".") or len(slug) > MAX_SLUG or not is_plain(slug):
             where = self.entries.get("slug")
             source = "`slug`" if where is not None and self.text("slug").strip() else "the file's name, which is the slug,"
             message = f"{source} must not hold `/`, `\\`, `..` or control characters, nor more than {MAX_SLUG} characters"

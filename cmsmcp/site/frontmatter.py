@@ -72,14 +72,9 @@ def _decode(raw: bytes, path: str) -> str:
 
 def _first_text(text: str) -> tuple[int | None, int]:
     """Offset and line of the first line that is not blank."""
-    offset, line = 0, 1
-    while offset < len(text):
-        end = text.find("\n", offset)
-        end = len(text) if end < 0 else end
-        if text[offset:end].strip():
-            return offset, line
-        offset, line = end + 1, line + 1
-    return None, line
+    blank = len(text) - len(text.lstrip())
+    start = text.rfind("\n", 0, blank) + 1
+    return (start if blank < len(text) else None), text.count("\n", 0, start) + 1
 
 
 def _split(text: str, start: int, line: int, path: str) -> Split:

@@ -16,6 +16,7 @@ MAX_NODES = 1000
 MAX_DEPTH = 32
 # A dotted key of n parts costs the standard library's parser n² steps.
 MAX_DOTS = 200
+_KEY = re.compile(r"""[ \t]*[\[{]{0,2}[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*[=:.\]]""")
 _TOML_LINE = re.compile(r"at line (\d+)")
 
 
@@ -91,24 +92,27 @@ class _Converter:
     def __init__(self, path: str, line: int, source: str) -> None:
         self.path = path
         self.line = line
-        self.lines = source.split("\n")
+        self.source = source
         self.count = 0
 
     def root(self, values: Any) -> Node:
         if not isinstance(values, dict):
             return self.node(values, self.line, 1)
-        lines = {key: self.find(key) for key in values}
+        if len(values) > MAX_NODES:
+            raise YamlFault(f"the front matter holds more than {MAX_NODES} values", self.path, self.line)
+        starts = self.key_starts()
+        lines = {key: starts.get(key, self.line) for key in values}
         entries = {self.word(key, lines[key]): self.node(value, lines[key], 2) for key, value in values.items()}
         return Mapping(entries, self.path, self.line, lines)
 
-    def find(self, key: str) -> int:
-        """The first line that starts with `key`, quoted or not, or `[key`; else the block's own."""
-        starts = (key, f'"{key}"', f"'{key}'", f"[{key}", f"[[{key}")
-        for offset, text in enumerate(self.lines):
-            bare = text.strip().lstrip("{").lstrip()
-            if any(bare.startswith(start) and bare[len(start):len(start) + 1] in " \t=:.]" for start in starts):
-                return self.line + offset
-        return self.line
+    def key_starts(self) -> dict[str, int]:
+        """The first line that starts with a key, quoted or not, or with a table's name, for each."""
+        starts: dict[str, int] = {}
+        for offset, text in enumerate(self.source.split("\n")):
+            found = _KEY.match(text)
+            if found:
+                starts.setdefault(found.group(found.lastindex or 0), self.line + offset)
+        return starts
 
     def node(self, value: Any, line: int, depth: int) -> Node:
         self.count += 1

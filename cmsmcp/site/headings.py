@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_ATX = re.compile(r" {0,3}#{1,6}(?=[ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
@@ -26,11 +26,18 @@ def first_heading(body: str) -> str:
             fence, before = marker.group(1), ""
             continue
         found = _ATX.match(line)
-        heading = found.group(1) if found else before if before and _UNDERLINE.match(line) else None
+        heading = _content(line[found.end():]) if found else before if before and _UNDERLINE.match(line) else None
         if heading and (title := _plain(heading)):
             return title
         before = line if line.strip() and not line.startswith(("    ", "\t", ">", "- ", "* ", "+ ")) and not found else ""
     return ""
+
+
+def _content(rest: str) -> str:
+    """What follows the opening marks, without closing ones (`## Title ##`)."""
+    rest = rest.strip()
+    bare = rest.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1] in " \t" else rest
 
 
 def _plain(heading: str) -> str:

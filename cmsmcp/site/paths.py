@@ -7,6 +7,7 @@ Faults name paths relative to the site, never absolute ones.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +17,7 @@ TOO_LARGE = "too_large"
 UNREADABLE = "unreadable"
 
 _CHUNK = 1 << 20
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class PathFault(Exception):
@@ -82,11 +84,14 @@ def read_bounded(root: Path | str, relative: str, limit: int) -> bytes:
         os.close(handle)
 
 
+def is_plain(name: str) -> bool:
+    """Whether a name holds no control characters, line separators, direction overrides or undecodable bytes."""
+    return _UNSHOWABLE.search(name) is None
+
+
 def shown(path: str) -> str:
-    """`path` for a message: control characters and undecodable bytes escaped, so that a name cannot forge a line."""
-    if path.isprintable():
-        return path
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path)
+    """`path` for a message, with whatever is not plain escaped, so that a name cannot forge a line."""
+    return _UNSHOWABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
 
 
 def _read(handle: int, name: str, limit: int) -> bytes:

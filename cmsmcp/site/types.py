@@ -13,7 +13,7 @@ from typing import Any
 from cmsmcp.protocol.errors import ContentTypeNotFound
 from cmsmcp.site.fields import Field, check_value
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, Locales, SiteConfig
-from cmsmcp.site.paths import PathFault, inside, read_bounded, shown
+from cmsmcp.site.paths import PathFault, inside, is_plain, read_bounded, shown
 from cmsmcp.site.type_files import MAX_BYTES, ContentType, TypeReader, type_id
 
 __all__ = ["ContentType", "Field", "TypeRegistry", "entry_values", "load_types", "validate_entry"]
@@ -167,7 +167,7 @@ def _type_files(config: SiteConfig, faults: list[Diagnostic]) -> Iterator[tuple[
     except OSError:
         faults.append(Diagnostic(ERROR, "unreadable", folder, "the folder cannot be read; check its permissions"))
         return
-    kept = [name for name in names if name.endswith((".yaml", ".yml")) and not name.startswith(".") and name.isprintable()]
+    kept = [name for name in names if name.endswith((".yaml", ".yml")) and not name.startswith(".") and is_plain(name)]
     seen: set[str] = set()
     for name in kept[:MAX_TYPES]:
         slug = name.rpartition(".")[0]

@@ -127,6 +127,8 @@ def test_slugs_are_composed_and_urls_encoded(site) -> None:
     document = site.page("---\nslug: cafe\u0301 100%\n---\nb").document
     assert document is not None
     assert document.slug == "café 100%"
+    assert site.page("---\nslug: \u0645\u06cc\u200c\u0631\u0648\u0645\n---\n").document is not None  # a non-joiner is part of Persian words
+    assert site.page('---\nslug: "a\\u202Eb"\n---\n').document is None
     assert document.url == "/caf%C3%A9%20100%25/"
 
 

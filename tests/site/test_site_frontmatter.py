@@ -1,10 +1,13 @@
 """Front matter and body in every form (domain §1 "Frontmatter", §7; C031, C036, C039)."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cmsmcp.site.frontmatter import MAX_BLOCK, MAX_DOCUMENT_BYTES, split
+from cmsmcp.site.headings import first_heading
 from cmsmcp.site.yamlfile import core_value
 
 
@@ -86,6 +89,18 @@ def test_sizes_are_bounded() -> None:
     assert "over" in bad(b"---\na: " + b"x" * MAX_BLOCK + b"\n---\nb")[0]
     assert "1000 values" in bad(b'{"a": [' + b"1," * 1000 + b"1]}\nb")[0]
     assert "1000 values" in bad(b"---\na: [" + b"1," * 1000 + b"1]\n---\nb")[0]
+
+
+@pytest.mark.parametrize("raw", [
+    b"+++\n" + b"".join(b"k%d = 1\n" % i for i in range(25_000)) + b"+++\n", b"{\n" + b'"a": 1,\n' * 30_000 + b"}\n",
+    b"---\n" + b"a: &a [x]\n" * 20_000 + b"---\n", b"---\n" + b"[" * 200_000 + b"\n---\n", b"---" + b" " * 5_000_000 + b"x\n---",
+    b"# a" + b" " * 5_000_000 + b"b", b"\n" * 5_000_000 + b"---\n", b"---\n" * 1_000_000,
+])
+def test_hostile_shapes_are_read_in_linear_time(raw: bytes) -> None:
+    """Every input has a bound: the measure is CPU time, and a quadratic scan of these takes minutes."""
+    before = time.process_time()
+    first_heading(split(raw, "a.md").body)
+    assert time.process_time() - before < 3
 
 
 def test_toml_and_json_values_know_their_line() -> None:

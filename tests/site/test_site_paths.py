@@ -95,4 +95,5 @@ def test_safe_relative_refuses_what_leaves(root: Path) -> None:
 
 
 def test_a_name_cannot_forge_a_line() -> None:
-    assert shown("a\nb\udcff.md") == "a\\nb\\udcff.md"
+    assert shown("a\nb\udcff\u202e.md") == "a\\nb\\udcff\\u202e.md"
+    assert shown("caf\u00e9 \u00a0\u200c.md") == "caf\u00e9 \u00a0\u200c.md"
