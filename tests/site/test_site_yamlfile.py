@@ -3,11 +3,19 @@
 import json
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cmsmcp.site import yamlfile
 from cmsmcp.site.yamlfile import Mapping, Scalar, Sequence, YamlFault, load
+
+
+@pytest.fixture(params=["libyaml", "pure"], autouse=True)
+def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without libyaml the same texts give the same nodes and faults."""
+    if request.param == "pure":
+        monkeypatch.setattr(yamlfile, "_LOADER", yaml.SafeLoader)
 
 
 def value(text: str):
