@@ -183,15 +183,17 @@ class _Reading:
         try:
             return converter(node, key)
         except YamlFault as fault:
-            self.add(ERROR, "field_type", fault.message, node, fatal=True, line=fault.line)
+            self.add(ERROR, "field_type", fault.message, fault.line, fatal=True)
             return default
 
     def note(self, severity: str, check: str, message: str, node: Node) -> None:
         self.add(severity, check, message, node)
 
-    def add(self, severity: str, check: str, message: str, node: Node | None, *, fatal: bool = False, line: int | None = None) -> None:
+    def add(self, severity: str, check: str, message: str, at: Node | int | None, *, fatal: bool = False) -> None:
+        """`at` is the node or the line at fault; None: the file's first line. `fatal`: the document must not be served."""
         self.fatal = self.fatal or fatal
-        fault = Diagnostic(severity, check, self.path, message, line or (node.line if node is not None else 1))
+        line = at if isinstance(at, int) else at.line if at is not None else 1
+        fault = Diagnostic(severity, check, self.path, message, line)
         if fault not in self.faults:
             self.faults.append(fault)
 
