@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import unicodedata
@@ -79,6 +80,9 @@ class Parser:
 def serve(handle: int) -> None:
     """Answer chunks of (path, state) with their entries over the socket `handle`, until the other side is gone."""
     connection = Connection(handle)
+    # Nothing here lives longer than a chunk: collecting as often as usual is a tenth of the work.
+    gc.freeze()
+    gc.set_threshold(50_000)
     try:
         parser = Parser(connection.recv())
         while True:
