@@ -143,8 +143,9 @@ def test_the_plugins_are_one_of_each_kind(example, deadline):
     assert records["moonphase"]["risk_tier"] == "low"
     assert records["weatherglass"]["risk_tier"] == "medium"
     assert records["moonphase"]["security_mismatches"] == records["weatherglass"]["security_mismatches"] == []
-    found = {finding["category"] for finding in records["guestbook"]["security_findings"]}
-    assert found >= {"network", "inbound", "process", "environment"}
+    undeclared = " ".join(fault["message"] for fault in records["guestbook"]["security_mismatches"])
+    for permission in ("network.outbound", "network.inbound", "process.exec", "environment.read", "filesystem.write"):
+        assert f"permissions.{permission}" in undeclared
     assert records["guestbook"]["requires_approval"] is True
 
 
