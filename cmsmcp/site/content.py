@@ -99,9 +99,9 @@ class CatalogContent:
 
     def get_navigation(self, *, lang: str | None, deadline: Deadline) -> Mapping[str, Any]:
         """See the port and `published`."""
-        meta = self._state.await_ready(deadline)
+        self._state.await_ready(deadline)
         lang = self._check(None, lang)
-        return read_navigation(self._reader, meta, lang, self._clock(), deadline)
+        return read_navigation(self._reader, self._definitions().config.base_url, lang, self._clock(), deadline)
 
     def _check(self, type: str | None, lang: str | None) -> str | None:
         """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""

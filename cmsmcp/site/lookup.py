@@ -13,10 +13,10 @@ from typing import Any
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Visibility
 from cmsmcp.protocol.errors import InvalidArguments, NotFound
+from cmsmcp.site.addresses import url_spellings
 from cmsmcp.site.catalog_reader import CatalogReader
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.rows import SUMMARY_COLUMNS, to_document
-from cmsmcp.site.urls import is_absolute, normal_path, split_url
 from cmsmcp.site.visibility import visible_sql
 
 _LISTED = 10
@@ -47,6 +47,7 @@ class _Candidate:
     type: str
     lang: str
     slug: str
+    url: str
     key: str
 
 
@@ -81,7 +82,7 @@ class Lookup:
     def _candidates(self, keys: Sequence[tuple[str, str]], type_: str | None) -> list[_Candidate]:
         where, parameters = self._visible, dict(self._parameters)
         for name, value in keys:
-            spelled = _url_spellings(value, self._config.base_url) if name == "url" else [unicodedata.normalize("NFC", value)]
+            spelled = url_spellings(value, self._config.base_url) if name == "url" else [unicodedata.normalize("NFC", value)]
             parameters |= {f"{name}{number}": one for number, one in enumerate(spelled)}
             where += f" AND {name} IN ({', '.join(f':{name}{number}' for number in range(len(spelled)))})"
         if type_ is not None:
@@ -90,7 +91,7 @@ class Lookup:
 
     def _query(self, where: str, parameters: Mapping[str, Any]) -> list[_Candidate]:
         rows = self._reader.rows(
-            f"SELECT row, id, type, lang, slug, key FROM documents WHERE {where} ORDER BY id LIMIT {_MOST}", parameters, self._deadline
+            f"SELECT row, id, type, lang, slug, url, key FROM documents WHERE {where} ORDER BY id LIMIT {_MOST}", parameters, self._deadline
         )
         return [_Candidate(*row) for row in rows]
 
@@ -130,15 +131,7 @@ class Lookup:
         )
         if values is None:  # gone or hidden since it was chosen
             raise NotFound("document", chosen.id)
-        siblings = self._siblings(chosen)
-        urls = dict(
-            self._reader.rows(
-                f"SELECT row, url FROM documents WHERE row IN ({', '.join(str(one.row) for one in siblings)})", (), self._deadline
-            )
-            if siblings
-            else ()
-        )
-        translations = [{"lang": one.lang, "id": one.id, "url": urls[one.row]} for one in siblings if one.row in urls]
+        translations = [{"lang": one.lang, "id": one.id, "url": one.url} for one in self._siblings(chosen)]
         return to_document(values[:-1], locale=lang, body=values[-1], translations=translations)
 
     def _why_nothing(self, wanted: Wanted) -> Exception:
@@ -151,13 +144,3 @@ class Lookup:
     def _missing(self, wanted: Wanted) -> NotFound:
         return NotFound("document", wanted.keys[0][1], hint="search_content finds documents by their words, list_documents by type.")
 
-
-def _url_spellings(url: str, base_url: str) -> list[str]:
-    """The ways the catalog may spell this URL: without the site's own address, query and fragment, with its last slash."""
-    base = base_url.rstrip("/")
-    if base and (url == base or url.startswith(base + "/")):
-        url = url[len(base) :]
-    if is_absolute(url):
-        return [url]
-    path = normal_path(split_url(url)[0])
-    return list(dict.fromkeys((path, f"{path.rstrip('/')}/")))

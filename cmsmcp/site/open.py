@@ -95,7 +95,10 @@ def open_site(
     """Open the site in `root`, deriving into `state`, which must lie outside it. Cheap: nothing is read yet.
 
     `write` False only reads what another process derives. `version` is the server's, for reports.
+    Raises ValueError for a state folder inside the site.
     """
+    if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
+        raise ValueError("the state folder must lie outside the site folder")
     return OpenSite(root, state, lambda: load_definitions(root, env, overlays), write=write)
 
 

@@ -33,14 +33,21 @@ class Parser:
 
     def read(self, path: str, state: FileState) -> Entry | Gone:
         """`state` is what the file looked like before: if it changes meanwhile, the next walk reads it again."""
-        config, types = self._definitions.config, self._definitions.types
+        config = self._definitions.config
         try:
             raw = self._read_plain(path) or read_bounded(config.root, path, MAX_DOCUMENT_BYTES)
+            return self._parse(path, state, raw)
         except PathFault as fault:
             if fault.reason == ABSENT:
                 return Gone(path)
             return unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, fault.message),))
-        result = parse_document(path, raw, config, types)
+        except Exception as fault:
+            # One document must not take down a site, whatever it holds (C039).
+            message = f"the document cannot be read, through a fault of cmsmcp ({type(fault).__name__}); please report it"
+            return unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, message),))
+
+    def _parse(self, path: str, state: FileState, raw: bytes) -> Entry:
+        result = parse_document(path, raw, self._definitions.config, self._definitions.types)
         document = result.document
         if document is None:
             return unserved_entry(path, state, result.diagnostics)

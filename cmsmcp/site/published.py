@@ -12,8 +12,8 @@ from typing import Any
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
+from cmsmcp.site.addresses import url_spellings
 from cmsmcp.site.catalog_reader import CatalogReader
-from cmsmcp.site.urls import is_absolute, normal_path, split_url
 from cmsmcp.site.visibility import visible_sql
 
 MAX_PAGES = 500
@@ -21,11 +21,20 @@ MAX_PAGES = 500
 Entry = Mapping[str, Any]
 
 
-def read_navigation(reader: CatalogReader, meta: Mapping[str, Any], lang: str | None, now: int, deadline: Deadline) -> dict[str, Any]:
-    """The port's answer. `meta` is the catalog's; `lang` narrows the page index, not the menus; `now` is in milliseconds."""
+def read_navigation(reader: CatalogReader, base_url: str, lang: str | None, now: int, deadline: Deadline) -> dict[str, Any]:
+    """The port's answer. `base_url` is the site's own; `lang` narrows the page index, not the menus; `now` is in milliseconds."""
     visible, parameters = visible_sql(Visibility(), now)
-    menus = json.loads(meta.get("menus") or "{}")
-    hidden = _hidden(reader, list(_paths(menus)), visible, parameters, deadline)
+    menus = json.loads(reader.meta().get("menus") or "{}")
+    spellings = {url: url_spellings(url, base_url) for url in _urls(menus)}
+    wanted = json.dumps([path for paths in spellings.values() for path in paths])
+    known = reader.rows(
+        f"SELECT url, max({visible}) FROM documents WHERE url IN (SELECT value FROM json_each(:urls)) GROUP BY url",
+        {**parameters, "urls": wanted},
+        deadline,
+    )
+    # A document stands there, but none that is published.
+    unpublished = {url for url, published in known if not published}
+    hidden = {url for url, paths in spellings.items() if unpublished.intersection(paths)}
     where = f"{visible} AND type = 'page'{' AND lang = :lang' if lang else ''}"
     rows = reader.rows(
         f"SELECT id, title, url, lang, type FROM documents WHERE {where} ORDER BY url, id LIMIT {MAX_PAGES + 1}",
@@ -37,39 +46,18 @@ def read_navigation(reader: CatalogReader, meta: Mapping[str, Any], lang: str | 
     return {"menus": shown, "pages": pages, "truncated": len(rows) > MAX_PAGES}
 
 
-def _hidden(
-    reader: CatalogReader, paths: Sequence[str], visible: str, parameters: Mapping[str, Any], deadline: Deadline
-) -> set[str]:
-    """Those of `paths` where a document stands, but none that is published."""
-    if not paths:
-        return set()
-    wanted = "url IN (SELECT value FROM json_each(:urls))"
-    rows = reader.rows(
-        f"SELECT url, max({visible}) FROM documents WHERE {wanted} GROUP BY url", {**parameters, "urls": json.dumps(paths)}, deadline
-    )
-    return {url for url, published in rows if not published}
-
-
-def _paths(menus: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+def _urls(menus: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
     pending = [entry for entries in menus.values() for entry in entries]
     while pending:
         entry = pending.pop()
         pending.extend(entry.get("items", ()))
-        yield from _spellings(entry["url"])
-
-
-def _spellings(url: str) -> tuple[str, ...]:
-    """As a document's URL would be: it ends with a slash even where a path with a dot does not."""
-    if is_absolute(url):
-        return ()
-    path = normal_path(split_url(url)[0])
-    return (path,) if path.endswith("/") else (path, f"{path}/")
+        yield entry["url"]
 
 
 def _shown(entries: Sequence[Entry], hidden: set[str]) -> list[dict[str, Any]]:
     kept = []
     for entry in entries:
-        if hidden.intersection(_spellings(entry["url"])):
+        if entry["url"] in hidden:
             continue
         one = {"name": entry["name"], "url": entry["url"]}
         items = _shown(entry.get("items", ()), hidden)

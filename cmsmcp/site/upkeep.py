@@ -6,7 +6,6 @@ In a process beside other writers it waits as a reader until the lock is free. M
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -56,8 +55,9 @@ class Upkeep:
                 continue
             except ConfigFault as fault:
                 _log.error("the site is not indexed: %s", fault)
-            except (OSError, sqlite3.Error, ValueError) as error:
-                _log.error("indexing failed, next try in %g s: %s", RETRY_SECONDS, error)
+            except Exception:
+                # A full disk, say. What is served stays, and the next try may find things mended.
+                _log.exception("indexing failed, next try in %g s", RETRY_SECONDS)
             finally:
                 self._lock.release()
             self._stop.wait(RETRY_SECONDS)

@@ -28,7 +28,9 @@ def vis(make_site: Any) -> Any:
     files: dict[str, Any] = {f"pages/{slug}.md": ("VISTEST", {"tags": "[vis]", **keys}) for slug, keys in HIDDEN.items()}
     files["pages/ok.md"] = ("VISTEST", {"status": "published", "tags": "[vis]"})
     menu = "".join(f"    - {{name: {slug}, url: /{slug}/}}\n" for slug in [*HIDDEN, "ok"])
-    return make_site(files, f"name: t\nmenus:\n  main:\n{menu}    - {{name: out, url: 'https://example.org/v1/'}}\n")
+    return make_site(
+        files,
+        f"name: t\nmenus:\n  main:\n{menu}    - {{name: out, url: 'https://example.org/v1/'}}\n")
 
 
 def test_a_reader_sees_the_public_page_alone_on_every_surface(vis: Any) -> None:
