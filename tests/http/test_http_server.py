@@ -38,7 +38,7 @@ def test_the_printed_curl_line_works_when_pasted(server: Any) -> None:
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=30, check=True)
     reply = json.loads(done.stdout)
     assert reply["id"] == 1 and not reply["result"].get("isError")
-    assert reply["result"]["structuredContent"]["items"]
+    assert json.loads(reply["result"]["content"][0]["text"])["items"]
 
 
 def test_the_printed_client_block_starts_a_server(server: Any) -> None:
@@ -157,7 +157,8 @@ def _ping(connection: http.client.HTTPConnection, token: str) -> int:
 
 def test_a_search_finds_the_post_and_not_the_draft(server: Any, token: dict[str, str]) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_content", "arguments": {"query": "post"}}}
-    items = server.post(json.dumps(body), token).json["result"]["structuredContent"]["items"]
+    reply = server.post(json.dumps(body), {**token, "MCP-Protocol-Version": "2025-11-25"})
+    items = reply.json["result"]["structuredContent"]["items"]
     assert {item["slug"] for item in items} >= {"first-post"} and "second-post" not in {item["slug"] for item in items}
 
 
