@@ -31,11 +31,12 @@ READ_TTL_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What a call produced, ready to be placed in a result. `size` is in bytes of JSON."""
+    """What a call produced, ready to be placed in a result. `size` is in bytes of JSON; `next_cursor` is that of a list which goes on."""
 
     text: str
     mime_type: str
     size: int
+    next_cursor: str | None = None
 
 
 Produce = Callable[[Call], Encoded]
@@ -54,7 +55,8 @@ def call_tool(exchange: Exchange) -> messages.Result:
         encoded = govern(exchange, event, limits, lambda call: _tool_result(limits, arguments.load(capability, given), call))
     except (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut) as error:
         return messages.complete(exchange.era, exchange.ports.version, messages.call_error(error.message))
-    return messages.complete(exchange.era, exchange.ports.version, messages.call_result(exchange.era, encoded.text))
+    note = f'More follow: call {name} again with the same arguments and cursor "{encoded.next_cursor}".' if encoded.next_cursor else ""
+    return messages.complete(exchange.era, exchange.ports.version, messages.call_result(exchange.era, encoded.text, note))
 
 
 def read_resource(exchange: Exchange) -> messages.Result:
@@ -163,8 +165,9 @@ def _tool_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _tool_result(limits: Limits, loaded: Mapping[str, Any], call: Call) -> Encoded:
-    value = limits.capability.run(loaded, call)
-    return _sized(limits.capability, encode(_clean(limits.capability, value, call.deadline)))
+    clean = _clean(limits.capability, limits.capability.run(loaded, call), call.deadline)
+    encoded = _sized(limits.capability, encode(clean))
+    return replace(encoded, next_cursor=clean.get("next_cursor")) if isinstance(clean, Mapping) else encoded
 
 
 def _resource_result(limits: Limits, variables: Mapping[str, str], call: Call) -> Encoded:

@@ -68,5 +68,6 @@ class Work:
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
             self._error = error
         self._finished = True
-        flight.settled.set()
+        # Left before the waiter is woken: whoever is answered in time then finds the permit already given back (design §7).
         self.leave()
+        flight.settled.set()

@@ -77,9 +77,13 @@ def tool(
     return entry
 
 
-def call_result(era: Era, encoded: str) -> Result:
-    """A tool's result from its encoded JSON object: as text, and structured where the revision knows it (O-01, O-02)."""
-    result: Result = {"content": [{"type": "text", "text": encoded}]}
+def call_result(era: Era, encoded: str, note: str = "") -> Result:
+    """A tool's result from its encoded JSON object: as text, and structured where the revision knows it (O-01, O-02).
+
+    `note` is a second text for the model: which call comes next.
+    """
+    texts = [encoded, note] if note else [encoded]
+    result: Result = {"content": [{"type": "text", "text": text} for text in texts]}
     if era.structured:
         result["structuredContent"] = orjson.Fragment(encoded)
     return result
