@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from cmsmcp.site.config_reader import ConfigReader
 from cmsmcp.site.folder import Folder
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.paths import ABSENT, PathFault, read_bounded
-from cmsmcp.site.themes.shapes import Diagnostic, FieldDefinition
 from cmsmcp.site.yamlfile import Mapping, Sequence, YamlFault, boolean, core_value, is_null, load, text
 
 MAX_BYTES = 512 * 1024
@@ -29,6 +28,31 @@ UNREADABLE = "unreadable"
 _TEXT_TYPES = frozenset({"text", "string", "textarea", "select"})
 
 
+class Diagnostic(TypedDict):
+    severity: str
+    path: str
+    line: int | None
+    message: str
+
+
+class FieldDefinition(TypedDict, total=False):
+    """One field of a schema (domain §1, types). `name`, `label`, `type` and `required` are always there, the rest if declared.
+
+    `fields` belongs to objects, `item` to repeaters; both nest, at most 8 deep. `default` is any JSON value.
+    """
+
+    name: str
+    label: str
+    type: str
+    required: bool
+    default: Any
+    enum: list[str]
+    fields: list[FieldDefinition]
+    item: FieldDefinition
+    help: str
+    placeholder: str
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """`state` is READ, MISSING or UNREADABLE; unless READ, `reader` stands on an empty map. Its faults grow as keys are read."""
@@ -37,6 +61,10 @@ class Manifest:
     state: str
     reader: ConfigReader
     opening: tuple[Diagnostic, ...] = ()
+
+    @classmethod
+    def empty(cls, path: str, state: str = MISSING, opening: tuple[Diagnostic, ...] = ()) -> Manifest:
+        return cls(path, state, ConfigReader(Mapping({}, path, 1)), opening)
 
     def diagnostics(self) -> list[Diagnostic]:
         """What was found wrong so far: on opening, and in the keys that were read."""
@@ -89,7 +117,7 @@ def open_manifest(root: Path, folder: Folder, file: str) -> Manifest:
         return _without(path, UNREADABLE, None, f"{file} is not UTF-8; save it as UTF-8")
     except YamlFault as fault:
         problems = tuple(diagnostic(ERROR, path, each.line, each.message) for each in fault.all)
-        return Manifest(path, UNREADABLE, ConfigReader(Mapping({}, path, 1)), problems)
+        return Manifest.empty(path, UNREADABLE, problems)
     if is_null(node):
         node = Mapping({}, path, 1)
     if not isinstance(node, Mapping):
@@ -98,7 +126,7 @@ def open_manifest(root: Path, folder: Folder, file: str) -> Manifest:
 
 
 def _without(path: str, state: str, line: int | None, message: str) -> Manifest:
-    return Manifest(path, state, ConfigReader(Mapping({}, path, 1)), (diagnostic(ERROR, path, line, message),))
+    return Manifest.empty(path, state, (diagnostic(ERROR, path, line, message),))
 
 
 def words(read: ConfigReader, path: str, default: str = "") -> str:

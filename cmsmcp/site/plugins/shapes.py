@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from cmsmcp.site.themes.shapes import Diagnostic, FieldDefinition
-
-__all__ = ["Dependency", "Diagnostic", "FieldDefinition", "Finding", "PluginRecord", "Runtime", "Sandbox"]
+from cmsmcp.site.manifest import Diagnostic, FieldDefinition
 
 
 class Dependency(TypedDict):

@@ -8,11 +8,10 @@ from pathlib import Path, PurePosixPath
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.site.folder import Folder
-from cmsmcp.site.manifest import diagnostic
+from cmsmcp.site.manifest import Diagnostic, diagnostic
 from cmsmcp.site.model import ERROR, WARNING
 from cmsmcp.site.paths import PathFault, read_bounded
 from cmsmcp.site.themes.references import KINDS, remote_urls
-from cmsmcp.site.themes.shapes import Diagnostic
 from cmsmcp.site.themes.templates import TemplateScan, scan
 
 SKIPPED = frozenset({".git", "node_modules"})

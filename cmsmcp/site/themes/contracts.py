@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cmsmcp.site.config_reader import ConfigReader
-from cmsmcp.site.manifest import MAX_FIELD_DEPTH, Manifest, diagnostic, rows, words
+from cmsmcp.site.manifest import MAX_FIELD_DEPTH, Diagnostic, Manifest, diagnostic, rows, words
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.themes.manifest import contract_scope
-from cmsmcp.site.themes.shapes import Diagnostic
 from cmsmcp.site.yamlfile import Mapping
 
 _OBJECTS = frozenset({"object"})

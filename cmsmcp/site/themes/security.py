@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmsmcp.site.manifest import Manifest, diagnostic, ordered
+from cmsmcp.site.manifest import Diagnostic, Manifest, diagnostic, ordered
 from cmsmcp.site.model import ERROR, WARNING
 from cmsmcp.site.themes.analysis import Analysis, Found
-from cmsmcp.site.themes.shapes import Diagnostic, Reference, Security, SecurityReport, ThemeManifest
+from cmsmcp.site.themes.shapes import Reference, Security, SecurityReport, ThemeManifest
 from cmsmcp.site.themes.sources import (
     allowlist,
     content_security_policy,

@@ -1,37 +1,14 @@
 """The exact results of the theme reports, as they go out. Plain data: no reading, no rules.
 
 Keys stand in the order they are written in. Every path is relative to the site folder. `line` counts from 1, None where
-a fault has no line (a missing file, say). Severity is "error" or "warning".
+a fault has no line (a missing file, say). Severity is "error" or "warning". `Diagnostic` and `FieldDefinition` are in `site.manifest`.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
-
-class Diagnostic(TypedDict):
-    severity: str
-    path: str
-    line: int | None
-    message: str
-
-
-class FieldDefinition(TypedDict, total=False):
-    """One field of a schema (domain §1, types). `name`, `label`, `type` and `required` are always there, the rest if declared.
-
-    `fields` belongs to objects, `item` to repeaters; both nest, at most 8 deep. `default` is any JSON value.
-    """
-
-    name: str
-    label: str
-    type: str
-    required: bool
-    default: Any
-    enum: list[str]
-    fields: list[FieldDefinition]
-    item: FieldDefinition
-    help: str
-    placeholder: str
+from cmsmcp.site.manifest import Diagnostic, FieldDefinition
 
 
 class ContractTarget(TypedDict):

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from cmsmcp.site.folder import Folder
-from cmsmcp.site.manifest import READ, Manifest, diagnostic, ordered
+from cmsmcp.site.manifest import READ, Diagnostic, Manifest, diagnostic, ordered
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.themes.analysis import Analysis
 from cmsmcp.site.themes.contracts import check_contracts
 from cmsmcp.site.themes.manifest import COMPATIBILITY_VERSION, SDK_VERSION
 from cmsmcp.site.themes.security import security_faults
-from cmsmcp.site.themes.shapes import Diagnostic, ThemeManifest, Validation
+from cmsmcp.site.themes.shapes import ThemeManifest, Validation
 
 PARTIALS = ("head", "header", "footer")
 SLOTS = {
