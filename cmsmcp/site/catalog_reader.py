@@ -26,6 +26,8 @@ CHECK_EVERY = 0.2
 _OPCODES = 20_000
 """SQLite instructions between two looks at the deadline: well under a millisecond."""
 
+_ASK_EVERY = 60.0
+
 REBUILD_MARK = "rebuild"
 """A file of this name in the folder asks the writer, whichever process that is, to begin the catalog anew."""
 
@@ -41,6 +43,7 @@ class CatalogReader:
         self._inode = 0
         self._meta: Mapping[str, Any] = {}
         self._meta_until = 0.0
+        self._may_ask = 0.0
 
     def close(self) -> None:
         while self._idle:
@@ -99,6 +102,16 @@ class CatalogReader:
             else:
                 connection.close()
 
+    def ask_rebuild(self) -> None:
+        """Leave word for the writer that what it derived is damaged. At most once a minute: the damage may be elsewhere."""
+        now = self._clock()
+        if now >= self._may_ask:
+            self._may_ask = now + _ASK_EVERY
+            try:
+                (self._folder / REBUILD_MARK).touch()
+            except OSError:
+                return
+
     def _connect(self) -> sqlite3.Connection:
         try:
             connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=2.0)
@@ -111,7 +124,7 @@ class CatalogReader:
     def _explain(self, error: sqlite3.DatabaseError) -> None:
         """A locked or vanishing file passes by itself; a damaged one takes the writer."""
         if not isinstance(error, sqlite3.OperationalError):
-            (self._folder / REBUILD_MARK).touch()
+            self.ask_rebuild()
         raise Unavailable("The index is being rebuilt; try again in a moment.", retry_after=1) from None
 
     def _notice_new_file(self) -> None:

@@ -62,8 +62,15 @@ class OpenSite:
         if self._write and self._upkeep is None:
             from cmsmcp.site.upkeep import Upkeep
 
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, on_change or (lambda generation: None))
+            # Drafts are in there: for the owner's eyes alone.
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+            def changed(generation: int) -> None:
+                self._reader.forget_meta()
+                if on_change is not None:
+                    on_change(generation)
+
+            self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, changed)
             self._upkeep.start()
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ from cmsmcp.site.visibility import visible_sql
 
 _TITLE = 100
 """Characters of a title that take part in the order of ties."""
+_TRIES = 2
 _SPARE = 8
 """Hits read beyond a page, so that an ordinary tie at its end needs no second look."""
 
@@ -64,16 +65,19 @@ class Searching:
 
     def _current(self, generation: Any) -> SearchReader:
         """The index at the newest commit. Two threads may both open it; the second one wins, and both are right."""
-        try:
-            if self._index is None:
-                self._index = SearchReader(self._folder)
-            elif generation != self._generation:
-                self._index.reload()
-        except (ValueError, OSError):
-            self._index = None
-            raise Unavailable("The search index is being built; try again in a moment.", retry_after=1) from None
-        self._generation = generation
-        return self._index
+        for _ in range(_TRIES):
+            try:
+                if self._index is None:
+                    self._index = SearchReader(self._folder)
+                elif generation != self._generation:
+                    self._index.reload()
+                self._generation = generation
+                return self._index
+            except (ValueError, OSError):
+                # A merge may have removed a file between two looks; then the next look finds its successor.
+                self._index = None
+        self._reader.ask_rebuild()
+        raise Unavailable("The search index is being rebuilt; try again in a moment.", retry_after=1)
 
 
 @dataclass(frozen=True, slots=True)

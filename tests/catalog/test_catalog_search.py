@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from typing import Any
 
@@ -11,7 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cmsmcp.core.ports import Visibility
-from cmsmcp.protocol.errors import InvalidArguments
+from cmsmcp.protocol.errors import InvalidArguments, Unavailable
+from cmsmcp.site.definitions import load_definitions
+from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.search import SEARCH_NAME
 
 LITERALS = (
     "Runs on Debian 12.5 servers. Write to @helpdesk today. C++ and C# notes. The path docs/setup.md. Please don't panic. "
@@ -195,3 +199,27 @@ def test_an_unknown_type_or_language_is_named_with_what_exists(site: Any, given_
     with pytest.raises(InvalidArguments) as refusal:
         site.search("backup", **given_)
     assert ("page" if "type" in given_ else "de") in refusal.value.message
+
+
+def test_a_walk_ends_at_the_depth_that_is_documented(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`MAX_HITS`: totals stay exact."""
+    monkeypatch.setattr("cmsmcp.site.searching.MAX_HITS", 7)
+    first = site.search("tie", limit=5)
+    second = site.search("tie", limit=5, cursor=first.next_cursor)
+    assert (len(first.items), len(second.items), second.next_cursor, second.total) == (5, 2, None, 10)
+
+
+def test_a_document_is_found_by_its_slug(site: Any) -> None:
+    """Domain §1 "Ranking": the URL counts."""
+    assert site.slugs("tie-3") == ["tie-3"]
+
+
+def test_a_search_index_that_is_lost_is_asked_for_and_refilled(make_site: Any) -> None:
+    own = make_site({"pages/a.md": "word"})
+    own.indexer.close()
+    shutil.rmtree(own.state / SEARCH_NAME)
+    with pytest.raises(Unavailable):
+        own.search("word")
+    own.indexer = Indexer(own.state, lambda: load_definitions(own.root))
+    own.build()
+    assert own.slugs("word") == ["a"]
