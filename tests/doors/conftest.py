@@ -1,0 +1,159 @@
+"""Two doors onto one copy of the example site: a stdio process and a server with two workers, started as people start them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+BIN = Path(sys.executable).parent
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "site"
+REVISION = "2025-11-25"
+
+
+class Door(Protocol):
+    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The whole JSON-RPC reply."""
+        ...
+
+
+class StdioDoor:
+    def __init__(self, site: Path, environment: dict[str, str]) -> None:
+        command = [BIN / "cmsmcp", "mcp", "serve", "--transport", "stdio", "--site", site]
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._ids = count(1)
+        self.send("initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "doors", "version": "1"}})
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        assert self._process.stdin and self._process.stdout
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params is not None else {})}
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+        reply = json.loads(self._process.stdout.readline())
+        assert reply["id"] == message["id"]
+        return reply
+
+    def close(self) -> None:
+        self._process.communicate(timeout=30)
+
+
+class HttpDoor:
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self._address = (host, port)
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": REVISION,
+        }
+        self._ids = count(1)
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params is not None else {})}
+        connection = http.client.HTTPConnection(*self._address, timeout=30)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), self._headers)
+            reply = json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+        assert reply["id"] == message["id"]
+        return reply
+
+
+def until(condition: Callable[[], Any], seconds: float) -> Any:
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+    return value
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("doors") / "site", symlinks=True))
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "CMSMCP_SECRET_KEY")}
+    return {**kept, "CMSMCP_STATE_DIR": str(tmp_path_factory.mktemp("state"))}
+
+
+@pytest.fixture(scope="session")
+def stdio_door(site: Path, environment: dict[str, str]) -> Iterator[Door]:
+    door = StdioDoor(site, environment)
+    yield door
+    door.close()
+
+
+@pytest.fixture(scope="session")
+def http_door(site: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    log = tmp_path_factory.mktemp("log") / "serve.log"
+    with log.open("wb") as output:
+        command = [BIN / "cmsmcp", "serve", "--site", site, "--bind", "127.0.0.1:0", "--workers", "2"]
+        server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        found = until(lambda: re.search(r"on http://([0-9.]+):(\d+)", log.read_text()), 30)
+        host, port = found[1], int(found[2])
+        create = [BIN / "cmsmcp", "tokens", "create", "--site", site, "--name", "doors", "--access", "mcp-server"]
+        made = subprocess.run(create, env=environment, capture_output=True, text=True, check=True)
+
+        def ready() -> bool:
+            connection = http.client.HTTPConnection(host, port, timeout=5)
+            try:
+                connection.request("GET", "/readyz")
+                return connection.getresponse().status == 200
+            except OSError:
+                return False
+            finally:
+                connection.close()
+
+        until(ready, 30)
+        yield HttpDoor(host, port, made.stdout.strip())
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture(scope="session", params=["stdio", "http"])
+def door(request: pytest.FixtureRequest) -> Door:
+    """One body over every door."""
+    return request.getfixturevalue(f"{request.param}_door")
+
+
+@pytest.fixture(scope="session")
+def call(door: Door) -> Callable[..., Any]:
+    """Calls a tool and gives its structured result; fails when the call did."""
+
+    def run(name: str, /, **arguments: Any) -> Any:
+        reply = door.send("tools/call", {"name": name, "arguments": arguments})
+        assert "error" not in reply, reply
+        assert not reply["result"].get("isError"), reply["result"]["content"]
+        return reply["result"]["structuredContent"]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def read(door: Door) -> Callable[[str], Any]:
+    """Reads a resource and gives its one content."""
+
+    def run(uri: str) -> Any:
+        reply = door.send("resources/read", {"uri": uri})
+        assert "error" not in reply, reply
+        (content,) = reply["result"]["contents"]
+        assert content["uri"] == uri
+        return content
+
+    return run
