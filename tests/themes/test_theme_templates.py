@@ -53,6 +53,15 @@ def test_what_go_refuses_is_named_with_its_line(text: str, line: int, said: str)
     assert any(at == line and said in message for at, message in found), found
 
 
+@pytest.mark.parametrize(("text", "lines"), [
+    ("a\n{ .Title }}\n{{ .B }}{ end }}", (2, 3)),
+    ("<script>let a = {...b}}; f({c: {$d: 1}});</script><style>@media x { .a { b: c }}</style>{{ .A }}", ()),
+])
+def test_an_action_with_one_brace_is_a_slip(text: str, lines: tuple[int, ...]) -> None:
+    """Go takes it for text, so it is a warning (domain §7 "unbalanced")."""
+    assert scan(text).slips == lines and scan(text.replace("{ end }}", "")).faults == ()
+
+
 def test_names_references_and_slots() -> None:
     slots = '{{ pluginSlot "s.one" }}{{/* pluginSlot "s.two" */}}pluginSlot "s.three"'
     found = scan('{{define "a"}}{{template "b" .}}\n{{block "c" .}}{{end}}' + slots + "{{end}}")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.site.folder import Folder
+from cmsmcp.site.folder import Folder, Kept, scan
 from cmsmcp.site.paths import PathFault, read_bounded
 from cmsmcp.site.plugins.manifest import PluginManifest
 
+_NO_ARTIFACT = frozenset({".git", ".rollback", "node_modules"})
 MAX_FILE = 64 * 1024 * 1024
 SELF_MANAGED, APPROVED, BLOCKED = "self-managed", "approved", "blocked"
 
@@ -60,12 +61,20 @@ def refusal(policy: Policy, manifest: PluginManifest, digest: str | None) -> str
     return None
 
 
-def artifact_digest(root: Path, folder: Folder, deadline: Deadline) -> str | None:
-    """SHA-256 over each regular file's path within the plugin, its bytes and line ends, in path order: Foundry's digest."""
+def artifact_digest(root: Path, path: str, kept: Kept, deadline: Deadline) -> str | None:
+    """Foundry's digest of the plugin at the site path `path`; None when some of its files cannot be read."""
+    folder = scan(root, path, _NO_ARTIFACT, deadline)
+    return kept.get("digest", folder, lambda: _digest(root, folder, deadline))
+
+
+def _digest(root: Path, folder: Folder, deadline: Deadline) -> str | None:
+    """SHA-256 over each regular file's path within the plugin, its bytes and line ends, in path order. Links are no part of it."""
     whole = hashlib.sha256()
-    if folder.escapes or folder.truncated:
+    if folder.outside or folder.truncated:
         return None
     for path in folder.files:
+        if (root / path).is_symlink():
+            continue
         deadline.check()
         try:
             data = read_bounded(root, path, MAX_FILE)

@@ -114,7 +114,7 @@ class PluginReports:
             return SELF_MANAGED, None
         if not installed or plugin.status:
             return BLOCKED, "the managed policy runs no plugin that has faults" if installed else None
-        digest = self._kept.get("digest", folder, lambda: artifact_digest(self._config.root, folder, deadline))
+        digest = artifact_digest(self._config.root, folder.path, self._kept, deadline)
         refused = refusal(self._policy, plugin.manifest, digest)
         return (BLOCKED, refused) if refused else (APPROVED, None)
 

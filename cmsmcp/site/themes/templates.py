@@ -36,6 +36,9 @@ _ITEM = re.compile(
     """,
     re.VERBOSE,
 )
+_SLIP = re.compile(
+    r"(?<!\{)\{\s*(?:\.(?!\.)|\$\w*[ .|}]|(?:if|end|else|range|with|template|block|define|pluginSlot|safeHTML)\b)[^{}\n]*\}\}"
+)
 _COMMENT_END = re.compile(r"\*/(?:\s-)?\}\}")
 _CLOSE = re.compile(r"\s-\}\}|\}\}")
 
@@ -50,12 +53,16 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class TemplateScan:
-    """`faults` are (line, message) in the order of the file, at most MAX_FAULTS. `slots` are the arguments of pluginSlot."""
+    """`faults` are (line, message) in the order of the file, at most MAX_FAULTS. `slots` are the arguments of pluginSlot.
+
+    `slips` are lines with an action that opens with one brace: Go prints it as text, and the author cannot have meant that.
+    """
 
     defines: frozenset[str]
     references: tuple[Reference, ...]
     slots: frozenset[str]
     faults: tuple[tuple[int, str], ...]
+    slips: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +194,9 @@ def scan(text: str) -> TemplateScan:
     # After an action that could not be read, a missing {{ end }} may well be part of it.
     for frame in reader.stack[:MAX_FAULTS] if readable else ():
         reader.fault(frame.line, f"the {{{{ {frame.word} }}}} of this line has no {{{{ end }}}}")
+    slips = [text.count("\n", 0, match.start()) + 1 for match, _ in zip(_SLIP.finditer(text), range(MAX_FAULTS), strict=False)]
     return TemplateScan(
-        frozenset(reader.defines), tuple(reader.references), frozenset(reader.slots), tuple(sorted(reader.faults))
+        frozenset(reader.defines), tuple(reader.references), frozenset(reader.slots), tuple(sorted(reader.faults)), tuple(slips)
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from cmsmcp.site.folder import Folder
 from cmsmcp.site.manifest import READ, Diagnostic, Manifest, diagnostic, ordered
-from cmsmcp.site.model import ERROR
+from cmsmcp.site.model import ERROR, WARNING
 from cmsmcp.site.themes.analysis import Analysis
 from cmsmcp.site.themes.contracts import check_contracts
 from cmsmcp.site.themes.manifest import COMPATIBILITY_VERSION, SDK_VERSION
@@ -121,6 +121,8 @@ def _templates(theme: Theme) -> Iterator[Diagnostic]:
     for path, scan in theme.analysis.templates.items():
         for line, message in scan.faults:
             yield diagnostic(ERROR, path, line, message)
+        for line in scan.slips:
+            yield diagnostic(WARNING, path, line, "an action opens with one brace and will show as text; write {{")
         for reference in scan.references:
             if reference.name not in known:
                 yield diagnostic(ERROR, path, reference.line, f"no layout, partial or define is named {reference.name!r}")
