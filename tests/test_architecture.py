@@ -88,7 +88,8 @@ def test_stdio_knows_no_flask() -> None:
 
 
 def _names(tree: ast.AST) -> set[str]:
-    return {f"{node.value.id}.{node.attr}" for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return {f"{node.value.id}.{node.attr}" for node in attributes if isinstance(node.value, ast.Name)}
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))

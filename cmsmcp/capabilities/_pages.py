@@ -9,7 +9,6 @@ from typing import Any
 
 from cmsmcp.protocol.errors import InvalidArguments
 
-
 Entry = Mapping[str, Any]
 
 

@@ -7,7 +7,7 @@ from cmsmcp.core.capability import Call, resource
 def listing(call: Call):
     for kind in call.site.types.all():
         slug = kind["slug"]
-        entry = {
+        entry: dict[str, object] = {
             "uri": schema_uri(slug),
             "name": f"content-type-schema-{slug}",
             "title": f"{slug.replace('-', ' ').title()} schema",

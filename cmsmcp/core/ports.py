@@ -98,7 +98,8 @@ class Content(Protocol):
         ...
 
     def get_document(
-        self, *, slug: str | None, url: str | None, id: str | None, type: str | None, lang: str | None, visibility: Visibility, deadline: Deadline,
+        self, *, slug: str | None, url: str | None, id: str | None, type: str | None, lang: str | None,
+        visibility: Visibility, deadline: Deadline,
     ) -> Document:
         """The one document that every given key agrees on, body included (domain F15).
 

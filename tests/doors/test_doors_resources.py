@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import unquote
 
 import jsonschema
 import pytest
@@ -123,13 +122,15 @@ def test_a_documentation_file_reads_as_written(read, site) -> None:
     assert content["mimeType"] == "text/markdown"
 
 
-@pytest.mark.parametrize("path", ["../content/config/site.yaml", "%2e%2e/content/config/site.yaml", "..%2fcontent%2fconfig%2fsite.yaml", "/etc/passwd", "absent.md"])
+OUTSIDE = ("../content/config/site.yaml", "%2e%2e/content/config/site.yaml", "..%2fcontent%2fconfig%2fsite.yaml", "/etc/passwd")
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, "absent.md"])
 def test_nothing_outside_the_docs_folder_is_read(door, path: str) -> None:
     """F30, R-05."""
     reply = door.send("resources/read", {"uri": f"foundry://docs/{path}"})
     assert reply["error"]["code"] == -32002
     assert "falkenried.example" not in json.dumps(reply)
-    assert unquote(path).strip("./") or reply["error"]["message"]
 
 
 def test_templates_are_listed(door) -> None:

@@ -46,8 +46,8 @@ def test_both_doors_give_the_same_answers(stdio_door, http_door) -> None:
     for name, arguments in ARGUMENTS.items():
         if name == "get_runtime_health":  # it tells the time and the age of the process
             continue
-        over_stdio, over_http = (one.send("tools/call", {"name": name, "arguments": arguments})["result"] for one in (stdio_door, http_door))
-        assert over_stdio == over_http, name
+        params = {"name": name, "arguments": arguments}
+        assert stdio_door.send("tools/call", params)["result"] == http_door.send("tools/call", params)["result"], name
 
 
 def test_every_tool_says_that_it_only_reads(schemas) -> None:
@@ -144,7 +144,8 @@ def test_themes_are_reported_on(door, call: Callable[..., Any]) -> None:
     assert "undeclared" in {reference["status"] for reference in report["detected_assets"]}
     directives = [directive.split()[0] for directive in report["generated_csp"].split("; ")]
     assert directives == [
-        "default-src", "base-uri", "object-src", "frame-ancestors", "script-src", "style-src", "font-src", "img-src", "media-src", "connect-src",
+        "default-src", "base-uri", "object-src", "frame-ancestors", "script-src", "style-src",
+        "font-src", "img-src", "media-src", "connect-src",
     ]  # fmt: skip
     unknown = door.send("tools/call", {"name": "get_theme_manifest", "arguments": {"name": "nightglas"}})["result"]
     assert "Did you mean 'nightglass'?" in unknown["content"][0]["text"]
@@ -153,7 +154,9 @@ def test_themes_are_reported_on(door, call: Callable[..., Any]) -> None:
 def test_plugins_are_reported_on(door, call: Callable[..., Any]) -> None:
     """F22, F23: one clean, one of medium risk, one that does more than it declares."""
     plugins = {plugin["name"]: plugin for plugin in call("list_plugins")["items"]}
-    assert {name: plugin["risk_tier"] for name, plugin in plugins.items()} == {"guestbook": "medium", "moonphase": "low", "weatherglass": "medium"}
+    assert {name: plugin["risk_tier"] for name, plugin in plugins.items()} == {
+        "guestbook": "medium", "moonphase": "low", "weatherglass": "medium",
+    }  # fmt: skip
     assert {name: plugin["health"] for name, plugin in plugins.items()} == {
         "guestbook": "degraded", "moonphase": "enabled", "weatherglass": "enabled",
     }  # fmt: skip
