@@ -60,6 +60,8 @@ def read_value(field: Field, node: Node) -> Any:
         source = text(node, field.name).strip()
         moment = read_moment(source)
         return moment.iso if moment else source
+    if field.inverse:
+        return core_value(node)  # nothing may be given; `check_value` says so, whatever it is
     if field.type == "relation":
         return text_list(node, field.name) if field.relation in MANY else text(node, field.name)
     if field.type == "array":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -53,7 +53,8 @@ _CHOICES = {"width": WIDTHS, "subtype": ("integer", "float"), "relationType": tu
 class ContentType:
     """`folder` holds its entries, relative to the site; `body_field` is its first richtext field, which the Markdown body fills.
 
-    `persisted` is Plank's object, keys in Plank's order. `path` and `line` say where it is declared; "" for a built-in one.
+    `persisted` is Plank's object, keys in Plank's order. `path` and `lines` (by key, `fields.<name>` for a field) say where it is
+    declared; "" and empty for a built-in one.
     """
 
     slug: str
@@ -64,6 +65,7 @@ class ContentType:
     fields: tuple[Field, ...]
     persisted: Mapping[str, Any]
     path: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def body_field(self) -> str | None:
@@ -72,6 +74,13 @@ class ContentType:
     @property
     def single(self) -> bool:
         return self.kind == "single"
+
+
+def _lines(entries: Mapping[str, Node], persisted: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    fields = entries.get("fields")
+    items = fields.items if isinstance(fields, Sequence) else []
+    lines = {key: node.line for key, node in entries.items()}
+    return lines | {f"fields.{options['name']}": item.line for options, item in zip(persisted, items, strict=False)}
 
 
 def type_id(slug: str) -> str:
@@ -105,7 +114,7 @@ class TypeReader:
         table = values["tableName"]
         return ContentType(
             self.slug, values["name"], values["kind"], table, folder.format(table=table), fields,
-            {key: values[key] for key in _KEYS if key in values}, self.path,
+            {key: values[key] for key in _KEYS if key in values}, self.path, _lines(entries, persisted),
         )
 
     def head(self, entries: Mapping[str, Node], default_table: str) -> dict[str, Any]:

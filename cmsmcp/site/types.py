@@ -213,7 +213,8 @@ def _refuse_clashes(declared: dict[str, ContentType], built_in: Mapping[str, Con
             taken.update(dict.fromkeys(claims, slug))
             continue
         message = f"the {lost[0]} {shown(lost[1])} belongs to the type {taken[lost]} already; choose another"
-        faults.append(Diagnostic(ERROR, "content_type", kind.path, message, 1))
+        line = kind.lines.get({"table": "tableName"}.get(lost[0], lost[0]), 1)
+        faults.append(Diagnostic(ERROR, "content_type", kind.path, message, line))
         del declared[slug]
 
 
@@ -225,9 +226,9 @@ def _refuse_lost_relations(declared: dict[str, ContentType], built_in: Mapping[s
         served = {**built_in, **declared}
         tables = {kind.table for kind in served.values()}
         for slug, kind in sorted(declared.items()):
-            fault = next((fault for options in kind.persisted["fields"] if (fault := _lost(options, served, tables))), None)
-            if fault:
-                faults.append(Diagnostic(ERROR, "content_type", kind.path, fault, 1))
+            lost = [(options["name"], fault) for options in kind.persisted["fields"] if (fault := _lost(options, served, tables))]
+            if lost:
+                faults += [Diagnostic(ERROR, "content_type", kind.path, fault, kind.lines.get(f"fields.{name}", 1)) for name, fault in lost]
                 del declared[slug]
                 changed = True
 
