@@ -68,11 +68,12 @@ def test_only_what_changed_is_read_again(make_site: Any, monkeypatch: pytest.Mon
 
 def test_renames_and_deletions_follow(make_site: Any) -> None:
     site = make_site({"pages/a.md": "word", "pages/b.md": "word"})
+    assert site.list().total == 2
     (site.root / "content/pages/a.md").rename(site.root / "content/pages/c.md")
     (site.root / "content/pages/b.md").unlink()
     site.build()
     assert site.slugs("word") == ["c"] == [one.slug for one in site.list().items]
-    assert site.search("word").total == 1
+    assert (site.search("word").total, site.list().total) == (1, 1)
 
 
 def test_a_new_configuration_derives_everything_anew(make_site: Any) -> None:
@@ -115,7 +116,10 @@ def test_the_first_of_twins_is_served_and_the_others_are_errors(make_site: Any) 
     assert (site.slugs("beta"), site.slugs("alpha"), site.diagnostics("duplicate_urls")) == (["same"], [], [])
     site.write("content/pages/a.md", "---\nslug: same\n---\nalpha\n")
     site.build()
-    assert (site.slugs("beta"), site.slugs("alpha")) == ([], ["same"])
+    assert (site.slugs("beta"), site.slugs("alpha"), site.list().total) == ([], ["same"], 2)
+    site.write("content/pages/b.md", "---\nslug: same\n---\nbeta edited\n")
+    site.build()
+    assert (site.slugs("beta"), site.list().total) == ([], 2)
 
 
 def test_a_redirect_over_a_document_is_an_error(make_site: Any) -> None:
@@ -159,6 +163,9 @@ def test_a_link_that_leaves_the_site_is_not_read(make_site: Any, tmp_path: Path)
     site.reader.forget_meta()
     assert site.slugs("outsideword") == []
     assert site.list().total == 0
+    entry = Parser(load_definitions(site.root)).read("content/pages/a.md", FileState(1, 1, 1))
+    assert not isinstance(entry, Gone)
+    assert (entry.document, len(entry.diagnostics)) == (None, 1)
 
 
 def test_processes_beside_this_one_read_the_same(make_site: Any, tmp_path: Path) -> None:

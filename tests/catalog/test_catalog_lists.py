@@ -199,7 +199,7 @@ def test_a_cursor_serves_its_own_list_only(many: Any) -> None:
 def test_a_question_ends_with_its_deadline(many: Any) -> None:
     """The progress handler, and the check before it (C030)."""
     with pytest.raises(TimedOut):
-        many.reader.rows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", (), Deadline(0.05))
+        many.reader.rows("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n", (), Deadline(0.5))
     assert many.list().total == 25
 
 

@@ -42,6 +42,10 @@ FILES = {
     "pages/de/backup.md": ("viele Wörter", {"title": "Backup"}),
     "pages/draft.md": ("vistest backup", {"title": "Secret", "draft": "true"}),
     **{f"pages/tie-{n}.md": ("tie", {"title": f"Equal {n % 4}"}) for n in range(10)},
+    **{f"pages/same-{n:02}.md": ("drawn", {"title": f"Same {n * 7 % 40:02}"}) for n in range(40)},
+    "pages/lens.md": ("A short text.", {"title": "Lens"}),
+    "pages/lenses.md": ("lens " * 50, {"title": "Lens lens lens", "tags": "[lens]", "summary": "Lens, lens."}),
+    "pages/road.md": ("Ο οδός είναι εδώ", {"title": "Road"}),
 }
 CONFIG = "name: t\ndefault_lang: en\nlocales: [en, de, ja, zh, ko]\n"
 
@@ -56,7 +60,7 @@ def site(make_site: Any) -> Any:
     [
         ("creme brulee", "a"), ("CRÈME", "a"), ("cafe\u0301", "a"), ("angstrom", "b"), ("ångström", "b"), ("istanbul", "c"),
         ("İSTANBUL", "c"), ("strasse", "d"), ("STRASSE", "d"), ("lodz", "d"), ("volunteer", "e"), ("volunteers", "e"),
-        ("archive", "h"), ("archived", "h"), ("archiving", "h"), ('"brulee au cafe"', "a"),
+        ("archive", "h"), ("archived", "h"), ("archiving", "h"), ("ΟΔΌΣ", "road"), ("οδοσ", "road"), ('"brulee au cafe"', "a"),
     ],
 )  # fmt: skip
 def test_accents_case_normal_form_and_endings_do_not_matter(site: Any, query: str, slug: str) -> None:
@@ -92,6 +96,7 @@ def test_a_page_whose_title_is_the_query_comes_first(site: Any) -> None:
     assert site.slugs("backup", lang="en")[:2] == ["backup", "other"]
     assert set(site.slugs("backup", lang="en")[2:]) == {"long", "tagged"}
     assert site.get(id=site.search("BACKUP", lang="de").items[0].document.id).lang == "de"
+    assert site.slugs("lens") == ["lens", "lenses"]
 
 
 def test_minus_excludes_and_quotes_keep_words_together(site: Any) -> None:
@@ -155,6 +160,18 @@ def test_ties_keep_their_order_and_a_walk_finds_each_once(site: Any) -> None:
         if cursor is None:
             break
     assert walked == expected
+
+
+def test_more_ties_than_are_looked_at_first_keep_their_order(site: Any) -> None:
+    """C053: the engine's own order of ties is not the one shown."""
+    titles = [f"Same {n:02}" for n in range(40)]
+    assert [hit.document.title for hit in site.search("drawn", limit=3).items] == titles[:3]
+    walked, cursor = [], None
+    while len(walked) < 40:
+        page = site.search("drawn", limit=3, cursor=cursor)
+        walked += [hit.document.title for hit in page.items]
+        cursor = page.next_cursor
+    assert (walked, cursor) == (titles, None)
 
 
 @settings(max_examples=30, deadline=None)

@@ -103,6 +103,7 @@ def test_the_place_is_found_in_the_original_spelling(text: str, words: list[str]
 def test_a_relative_of_the_word_is_shown_where_the_word_is_not() -> None:
     assert Finder(["archive"], ["archiv"]).find("first, archiving things") == 7
     assert Finder(["archive"], ["archiv"]).find("nothing here") is None
+    assert Finder(["the"], []).find("breathe theory the end") == 15
 
 
 @pytest.mark.parametrize("sign", ["👩‍👩‍👧", "e\u0301", "👍🏽", "क्षि"])
