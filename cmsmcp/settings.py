@@ -17,8 +17,8 @@ from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
-from cmsmcp.site.layers import BASE, ConfigFault, read_layers
-from cmsmcp.site.yamlnodes import YamlFault
+from cmsmcp.site.config.layers import BASE, ConfigFault, read_layers
+from cmsmcp.site.yaml.nodes import YamlFault
 
 MIN_SECRET = 32
 KEY_FILE = "secret.key"

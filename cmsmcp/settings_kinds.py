@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from cmsmcp.site.yamlnodes import Mapping, Node, Scalar, Sequence
-from cmsmcp.site.yamlvalues import is_null
+from cmsmcp.site.yaml.nodes import Mapping, Node, Scalar, Sequence
+from cmsmcp.site.yaml.values import is_null
 
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _OTHER_BOOLS = frozenset({"yes", "no", "on", "off", "y", "n"})
@@ -236,7 +236,7 @@ def _read_locales(node: Node) -> tuple[str, ...]:
     """What the site reads there, strictly: its diagnostics are faults here, and so are keys it does not know."""
     if is_null(node) or isinstance(node, Scalar):
         raise Fault("needs a list such as [en, de], or a mapping such as {de-AT: {fallback: de}}")
-    from cmsmcp.site.languages import read_locales
+    from cmsmcp.site.config.languages import read_locales
 
     locales, found = read_locales(node, "", ())
     faults = [Fault(f"is wrong: {diagnostic.message}", diagnostic.line) for diagnostic in found]

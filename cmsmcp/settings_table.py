@@ -31,8 +31,8 @@ from cmsmcp.settings_kinds import (
     shown,
     whole,
 )
-from cmsmcp.site.yamlnodes import Mapping, Node, Sequence
-from cmsmcp.site.yamlvalues import is_null
+from cmsmcp.site.yaml.nodes import Mapping, Node, Sequence
+from cmsmcp.site.yaml.values import is_null
 
 ANY = "<name>"
 ITEMS = "[]"

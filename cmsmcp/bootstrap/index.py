@@ -10,9 +10,9 @@ from functools import partial
 from cmsmcp.bootstrap.chosen import choose, open_chosen
 from cmsmcp.settings import SiteChoice
 from cmsmcp.site.definitions import load_definitions
-from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.index.indexer import Indexer
+from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.open import INDEX_FOLDER, OpenSite
-from cmsmcp.site.writer_lock import WriterLock, writer_is_alive
 
 Progress = Callable[[int, int], None]
 """Called with the documents done and the documents to do."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from cmsmcp import __version__
-from cmsmcp.site.config import ConfigFault, load_config
+from cmsmcp.site.config.loading import ConfigFault, load_config
 from cmsmcp.site.model import SiteConfig
-from cmsmcp.site.types import TypeRegistry, load_types
+from cmsmcp.site.types.registry import TypeRegistry, load_types
 
 _READ_AT_INDEXING = ("content", "fields", "taxonomies", "permalinks")
 

@@ -16,11 +16,11 @@ from typing import Any, TypedDict
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge
-from cmsmcp.site import yamlfile
-from cmsmcp.site.headings import first_heading
+from cmsmcp.site.documents.headings import first_heading
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded
 from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk
+from cmsmcp.site.yaml import loader
 
 FOLDER = "docs"
 MAX_BYTES = 4 * 1024 * 1024
@@ -204,10 +204,10 @@ def _definition(root: Path, relative: str) -> dict[str, Any]:
         if relative.endswith(".json"):  # not as YAML, which refuses the tabs that JSON allows
             definition = json.loads(source, parse_constant=str)
         else:
-            definition = yamlfile.core_value(yamlfile.load(source, relative, max_nodes=MAX_API_NODES, max_depth=64))
+            definition = loader.core_value(loader.load(source, relative, max_nodes=MAX_API_NODES, max_depth=64))
     except UnicodeDecodeError:
         raise _unreadable(relative, "the file is not UTF-8 text") from None
-    except yamlfile.YamlFault as fault:
+    except loader.YamlFault as fault:
         raise _unreadable(fault.file, fault.message, fault.line) from None
     except json.JSONDecodeError as error:
         raise _unreadable(relative, "this is not valid JSON", error.lineno) from None

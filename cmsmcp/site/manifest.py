@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from cmsmcp.site.config_reader import ConfigReader
+from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.folder import Folder
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.paths import ABSENT, PathFault, read_bounded
-from cmsmcp.site.yamlfile import Mapping, Sequence, YamlFault, boolean, core_value, is_null, load, text
+from cmsmcp.site.yaml.loader import Mapping, Sequence, YamlFault, boolean, core_value, is_null, load, text
 
 MAX_BYTES = 512 * 1024
 MAX_NODES = 20_000

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmsmcp.core.ports import Site
-from cmsmcp.site.catalog_reader import CatalogReader
-from cmsmcp.site.content import CatalogContent
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.content.port import CatalogContent
 from cmsmcp.site.definitions import CurrentDefinitions, Definitions, load_definitions
-from cmsmcp.site.state import IndexState
 
 if TYPE_CHECKING:
-    from cmsmcp.site.indexer import Indexer
-    from cmsmcp.site.upkeep import Upkeep
+    from cmsmcp.site.index.indexer import Indexer
+    from cmsmcp.site.index.upkeep import Upkeep
 
 INDEX_FOLDER = "index"
 _MOST_PROCESSES = 4
@@ -60,7 +60,7 @@ class OpenSite:
     def start(self, on_change: Callable[[int], None] | None = None) -> None:
         """Index and watch in the background, if this process is to write. `on_change` gets each new generation, in that thread."""
         if self._write and self._upkeep is None:
-            from cmsmcp.site.upkeep import Upkeep
+            from cmsmcp.site.index.upkeep import Upkeep
 
             # Drafts are in there: for the owner's eyes alone.
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,16 +79,16 @@ class OpenSite:
         self._reader.close()
 
     def _open_indexer(self) -> Indexer:
-        from cmsmcp.site.indexer import Indexer
+        from cmsmcp.site.index.indexer import Indexer
 
         return Indexer(self._folder, self._load, processes=min(_MOST_PROCESSES, _processors()))
 
     def _compose(self, definitions: Definitions) -> Site:
+        from cmsmcp.site.checks.validation import Reports
         from cmsmcp.site.docs import DocsFolder
         from cmsmcp.site.operations import SiteOperations
         from cmsmcp.site.plugins import PluginReports
         from cmsmcp.site.themes import ThemeReports
-        from cmsmcp.site.validation import Reports
 
         config = definitions.config
         themes, plugins = ThemeReports(config), PluginReports(config)

@@ -14,16 +14,16 @@ from typing import Any, TypedDict
 from cmsmcp import __version__
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, TimedOut
-from cmsmcp.site.catalog_reader import CatalogReader
-from cmsmcp.site.checks_survey import Survey
-from cmsmcp.site.config import ConfigFault
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.catalog.visibility import STATUS_SQL
+from cmsmcp.site.checks.survey import Survey
+from cmsmcp.site.checks.validation import Reports, Validation, validate
+from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.media import read_media
 from cmsmcp.site.model import ERROR, SiteConfig
 from cmsmcp.site.paths import shown
-from cmsmcp.site.state import IndexState
-from cmsmcp.site.validation import Reports, Validation, validate
-from cmsmcp.site.visibility import STATUS_SQL
 from cmsmcp.site.walk import iso_time
 
 KEPT_SECONDS = 5.0

@@ -10,10 +10,10 @@ import pytest
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
-from cmsmcp.site.catalog_reader import CatalogReader
-from cmsmcp.site.content import CatalogContent
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.content.port import CatalogContent
 from cmsmcp.site.definitions import CurrentDefinitions, load_definitions
-from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.index.indexer import Indexer
 
 SITE = "name: test\ndefault_lang: en\n"
 NOON = 1_780_000_000_000

@@ -18,17 +18,17 @@ import pytest
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
 from cmsmcp.protocol.errors import InvalidArguments, Unavailable
-from cmsmcp.site import reading
-from cmsmcp.site.catalog import CATALOG_NAME
-from cmsmcp.site.catalog_reader import CatalogReader
+from cmsmcp.site.catalog.entry import FileState
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.catalog.writer import CATALOG_NAME
 from cmsmcp.site.definitions import load_definitions
-from cmsmcp.site.entry import FileState
-from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.index import reading
+from cmsmcp.site.index.indexer import Indexer
+from cmsmcp.site.index.parsing import Gone, Parser
+from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.open import open_site
-from cmsmcp.site.parsing import Gone, Parser
-from cmsmcp.site.search import SEARCH_NAME
-from cmsmcp.site.state import IndexState
-from cmsmcp.site.writer_lock import WriterLock, writer_is_alive
+from cmsmcp.site.search.engine import SEARCH_NAME
 
 RECIPE = """name: Recipe
 slug: recipe
@@ -193,7 +193,7 @@ def test_a_crash_between_the_two_commits_is_worked_off(make_site: Any, monkeypat
     site.write("content/pages/a.md", "brandnew text")
     (site.root / "content/pages/c.md").unlink()
     with monkeypatch.context() as broken:
-        broken.setattr("cmsmcp.site.search.SearchWriter.commit", lambda self: (_ for _ in ()).throw(OSError("disk full")))
+        broken.setattr("cmsmcp.site.search.engine.SearchWriter.commit", lambda self: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             site.build()
     site.indexer.close()
@@ -258,7 +258,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from cmsmcp.site.writer_lock import WriterLock as W;"
+        "import sys; from pathlib import Path; from cmsmcp.site.index.writer_lock import WriterLock as W;"
         "lock = W(Path(sys.argv[1])); print(lock.acquire(), flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import STATUSES, Visibility
 from cmsmcp.protocol.errors import InvalidArguments, TimedOut
-from cmsmcp.site.status import status_at
+from cmsmcp.site.documents.status import status_at
 
 ALL = Visibility(frozenset(STATUSES))
 HIDDEN = {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cmsmcp.core.ports import Visibility
 from cmsmcp.protocol.errors import InvalidArguments, Unavailable
 from cmsmcp.site.definitions import load_definitions
-from cmsmcp.site.indexer import Indexer
-from cmsmcp.site.search import SEARCH_NAME
+from cmsmcp.site.index.indexer import Indexer
+from cmsmcp.site.search.engine import SEARCH_NAME
 
 LITERALS = (
     "Runs on Debian 12.5 servers. Write to @helpdesk today. C++ and C# notes. The path docs/setup.md. Please don't panic. "
@@ -220,7 +220,7 @@ def test_an_unknown_type_or_language_is_named_with_what_exists(site: Any, given_
 
 def test_a_walk_ends_at_the_depth_that_is_documented(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`MAX_HITS`: totals stay exact."""
-    monkeypatch.setattr("cmsmcp.site.searching.MAX_HITS", 7)
+    monkeypatch.setattr("cmsmcp.site.search.searching.MAX_HITS", 7)
     first = site.search("tie", limit=5)
     second = site.search("tie", limit=5, cursor=first.next_cursor)
     assert (len(first.items), len(second.items), second.next_cursor, second.total) == (5, 2, None, 10)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmsmcp.protocol.errors import InvalidArguments
-from cmsmcp.site.cursor import decode_cursor, encode_cursor
-from cmsmcp.site.entry import to_moment
-from cmsmcp.site.search_query import MAX_TERMS, plan_query
-from cmsmcp.site.search_text import fold, folded_analyzer, index_text, split_unspaced
-from cmsmcp.site.snippets import LENGTH, Finder, cut, fold_in_place
+from cmsmcp.site.catalog.entry import to_moment
+from cmsmcp.site.content.cursor import decode_cursor, encode_cursor
+from cmsmcp.site.search.query import MAX_TERMS, plan_query
+from cmsmcp.site.search.snippets import LENGTH, Finder, cut, fold_in_place
+from cmsmcp.site.search.text import fold, folded_analyzer, index_text, split_unspaced
 
 VALUES = st.none() | st.integers() | st.text(max_size=20)
 

@@ -21,8 +21,8 @@ from cmsmcp.settings import (
     state_folder,
 )
 from cmsmcp.settings_table import TABLE, read
-from cmsmcp.site.yamlfile import YamlFault, load
-from cmsmcp.site.yamlnodes import Mapping
+from cmsmcp.site.yaml.loader import YamlFault, load
+from cmsmcp.site.yaml.nodes import Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = "content/config/site.yaml"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from cmsmcp.site.config import load_config
-from cmsmcp.site.documents import find_documents, parse_document
+from cmsmcp.site.config.loading import load_config
+from cmsmcp.site.documents.parse import find_documents, parse_document
 from cmsmcp.site.model import ParsedDocument, ParseResult, SiteConfig
-from cmsmcp.site.types import TypeRegistry, load_types
+from cmsmcp.site.types.registry import TypeRegistry, load_types
 
 
 class SiteOnDisk:

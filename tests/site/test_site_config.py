@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from cmsmcp.site.config import ConfigFault, load_config, load_node
-from cmsmcp.site.yamlfile import core_value
+from cmsmcp.site.config.loading import ConfigFault, load_config, load_node
+from cmsmcp.site.yaml.loader import core_value
 
 BASE = "content/config/site.yaml"
 
@@ -167,7 +167,7 @@ def test_a_circle_of_fallbacks_ends_and_is_reported(make_site) -> None:
 
 def test_what_a_stdio_server_loads_first_is_light() -> None:
     """The tree must be readable before the first reply without the catalog's and the protocol's libraries."""
-    code = "import sys, cmsmcp.site.config; print(*sys.modules)"
+    code = "import sys, cmsmcp.site.config.loading; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     heavy = {"tantivy", "sqlite3", "marshmallow", "markdown_it", "tree_sitter", "watchfiles", "flask", "redis", "cmsmcp.site.model"}
     assert not loaded & heavy

@@ -2,7 +2,7 @@
 
 import os
 
-from cmsmcp.site.documents import find_documents
+from cmsmcp.site.documents.parse import find_documents
 
 
 def test_only_real_documents_are_found_in_path_order(site) -> None:

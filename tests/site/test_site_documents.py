@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmsmcp.site.documents import parse_document
+from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.model import SiteConfig
-from cmsmcp.site.types import TypeRegistry
+from cmsmcp.site.types.registry import TypeRegistry
 
 
 def faults(result) -> list[tuple[str, int | None, str]]:

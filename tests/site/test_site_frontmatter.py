@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.site.frontmatter import MAX_BLOCK, MAX_DOCUMENT_BYTES, split
-from cmsmcp.site.headings import first_heading
-from cmsmcp.site.yamlfile import core_value
+from cmsmcp.site.documents.frontmatter import MAX_BLOCK, MAX_DOCUMENT_BYTES, split
+from cmsmcp.site.documents.headings import first_heading
+from cmsmcp.site.yaml.loader import core_value
 
 
 def good(raw: bytes) -> tuple[dict | None, str, int]:

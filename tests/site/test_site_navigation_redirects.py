@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.site.navigation import load_menus
-from cmsmcp.site.redirects import load_redirects
+from cmsmcp.site.data.navigation import load_menus
+from cmsmcp.site.data.redirects import load_redirects
 from cmsmcp.site.urls import encode_segment, normal_path, normal_url
 
 

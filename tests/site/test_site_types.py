@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 from cmsmcp.protocol.errors import ContentTypeNotFound
-from cmsmcp.site.fields import Field, check_value
-from cmsmcp.site.types import entry_values, load_types, validate_entry
+from cmsmcp.site.types.fields import Field, check_value
+from cmsmcp.site.types.registry import entry_values, load_types, validate_entry
 
 TYPES = "content/types"
 # The seed's own example of a schema, byte for byte.

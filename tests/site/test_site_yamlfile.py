@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.site import yamlfile
-from cmsmcp.site.yamlfile import Mapping, Scalar, Sequence, YamlFault, load
+from cmsmcp.site.yaml import loader as yamlfile
+from cmsmcp.site.yaml.loader import Mapping, Scalar, Sequence, YamlFault, load
 
 
 @pytest.fixture(params=["libyaml", "pure"], autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.site.config import load_config
+from cmsmcp.site.config.loading import load_config
 from cmsmcp.site.themes import ThemeReports
 
 MANIFEST = """\

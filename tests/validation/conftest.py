@@ -40,7 +40,7 @@ class Operated:
 
     def __init__(self, root: Path, state: Path) -> None:
         from cmsmcp.site.definitions import load_definitions
-        from cmsmcp.site.indexer import Indexer
+        from cmsmcp.site.index.indexer import Indexer
         from cmsmcp.site.open import INDEX_FOLDER, open_site
 
         self._indexer = Indexer(state / INDEX_FOLDER, lambda: load_definitions(root))

@@ -6,7 +6,7 @@ import pytest
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge, TimedOut
-from cmsmcp.site.config import load_config
+from cmsmcp.site.config.loading import load_config
 from cmsmcp.site.docs import MAX_BYTES, DocsFolder
 
 

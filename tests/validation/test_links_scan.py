@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cmsmcp.site.links import foundry_slug, github_slug, scan
+from cmsmcp.site.markdown.links import foundry_slug, github_slug, scan
 
 REFERENCE = MarkdownIt("commonmark").enable("table")
 REFERENCE.normalizeLink = lambda url: url

@@ -4,7 +4,7 @@ import pytest
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import TimedOut
-from cmsmcp.site import validation
+from cmsmcp.site.checks import validation
 
 
 def page(front="", body="x"):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.site.config import load_config
+from cmsmcp.site.config.loading import load_config
 from cmsmcp.site.media import mentions, read_media, reference_key, url_key
 
 

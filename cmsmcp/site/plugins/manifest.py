@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cmsmcp.site.config_reader import ConfigReader
+from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import Diagnostic, FieldDefinition, Manifest, diagnostic, field_definitions, flag, rows, words
 from cmsmcp.site.model import ERROR, WARNING
 from cmsmcp.site.plugins.permissions import broken_rules, read_permissions
 from cmsmcp.site.plugins.shapes import Dependency, Runtime
-from cmsmcp.site.yamlfile import core_value, text
+from cmsmcp.site.yaml.loader import core_value, text
 
 FILE = "plugin.yaml"
 API = "v1"

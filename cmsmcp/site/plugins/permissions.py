@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cmsmcp.site.config_reader import ConfigReader
+from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import flag
 from cmsmcp.site.model import WARNING
-from cmsmcp.site.yamlfile import Mapping as YamlMapping
+from cmsmcp.site.yaml.loader import Mapping as YamlMapping
 
 _READ_WRITE = {"read": False, "write": False}
 _STORES = {"content": False, "data": False, "public": False, "cache": False, "backups": False, "custom": []}

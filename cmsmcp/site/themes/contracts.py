@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cmsmcp.site.config_reader import ConfigReader
+from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import MAX_FIELD_DEPTH, Diagnostic, Manifest, diagnostic, rows, words
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.themes.manifest import contract_scope
-from cmsmcp.site.yamlfile import Mapping
+from cmsmcp.site.yaml.loader import Mapping
 
 _OBJECTS = frozenset({"object"})
 _REPEATERS = frozenset({"repeater", "list", "array"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cmsmcp.site.config_reader import ConfigReader
+from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import Manifest, field_definitions, flag, rows, words
 from cmsmcp.site.themes.shapes import ExternalAssets, FieldContract, FrontendRequests, Security, TemplateContext, ThemeManifest
 from cmsmcp.site.themes.sources import normalise

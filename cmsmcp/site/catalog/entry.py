@@ -1,0 +1,94 @@
+"""One content file as the catalog keeps it: plain rows, so that a process beside this one can make them and send them cheaply.
+
+Knows the columns of `catalog_schema` and the shapes of `model`, nothing of SQLite.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from cmsmcp.site.catalog.schema import FOREVER
+from cmsmcp.site.model import BodyScan, Diagnostic, ParsedDocument
+
+COLUMNS = (
+    "path", "id", "type", "lang", "slug", "url", "key", "title", "status", "publish_at", "unpublish_at", "owner", "moment", "layout",
+    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params",
+)  # fmt: skip
+"""Of `documents`, in the order of `Entry.document`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What tells an unchanged file from a changed one: size in bytes, mtime in nanoseconds, inode."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`document` are COLUMNS, or None when the file cannot be served; the rest are rows of the tables so named, without `row`."""
+
+    path: str
+    state: FileState
+    diagnostics: tuple[tuple[Any, ...], ...]
+    document: tuple[Any, ...] | None = None
+    body: tuple[Any, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
+    links: tuple[tuple[str, str, int], ...] = ()
+    anchors: tuple[str, ...] = ()
+
+
+def diagnostic_row(one: Diagnostic) -> tuple[Any, ...]:
+    return one.path, one.severity, one.check, one.line, one.message
+
+
+def unserved_entry(path: str, state: FileState, diagnostics: tuple[Diagnostic, ...]) -> Entry:
+    return Entry(path, state, tuple(map(diagnostic_row, diagnostics)))
+
+
+def served_entry(state: FileState, document: ParsedDocument, scan: BodyScan, diagnostics: tuple[Diagnostic, ...]) -> Entry:
+    return Entry(
+        document.path, state, tuple(map(diagnostic_row, diagnostics)),
+        document=_columns(document),
+        body=(document.body, document.body_line, scan.text, json.dumps(scan.headings, ensure_ascii=False)),
+        terms=tuple({(name, term) for name, values in document.taxonomies.items() for term in values}),
+        links=tuple((link.target, link.kind, link.line) for link in scan.links),
+        anchors=tuple(scan.anchors),
+    )  # fmt: skip
+
+
+def _columns(document: ParsedDocument) -> tuple[Any, ...]:
+    return (
+        document.path, document.id, document.type, document.lang, document.slug, document.url, document.key, document.title,
+        document.status, document.publish_at or 0, FOREVER if document.unpublish_at is None else document.unpublish_at,
+        document.owner.casefold(), to_moment(document.updated_at or document.date), document.layout, document.summary,
+        document.author, document.last_editor, document.date, document.created_at, document.updated_at,
+        _json(document.taxonomies), _json(document.fields), _json(document.params),
+    )  # fmt: skip
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=list) if value else "{}"
+
+
+def to_moment(value: str | None) -> int | None:
+    """Milliseconds since 1970 of an ISO date or time (UTC unless it says otherwise); None if there is none or it is unreadable."""
+    if not value:
+        return None
+    try:
+        if len(value) == 10:
+            day = date.fromisoformat(value)
+            return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    try:
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (OverflowError, ValueError):
+        return None

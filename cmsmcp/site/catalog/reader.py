@@ -1,0 +1,137 @@
+"""The catalog's reading side: a small pool of read-only connections, each borrowed for one question.
+
+Works under threads and greenlets alike: nothing is kept per thread, and nobody waits for a connection (an empty pool opens
+one more). A question is bounded by the call's deadline through SQLite's progress handler, because `sqlite3.interrupt` from a
+timer never fires under gevent.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.site.catalog.writer import CATALOG_NAME
+
+KEPT = 8
+CHECK_EVERY = 0.2
+"""Seconds a reader may believe what it read of `meta` last."""
+_OPCODES = 20_000
+"""SQLite instructions between two looks at the deadline: well under a millisecond."""
+
+_ASK_EVERY = 60.0
+
+REBUILD_MARK = "rebuild"
+"""A file of this name in the folder asks the writer, whichever process that is, to begin the catalog anew."""
+
+
+class CatalogReader:
+    """Answers SQL against the newest catalog in `folder`. Raises Unavailable while there is none that can be read."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._path = folder / CATALOG_NAME
+        self._clock = clock
+        self._idle: deque[sqlite3.Connection] = deque()
+        self._inode = 0
+        self._meta: Mapping[str, Any] = {}
+        self._meta_until = 0.0
+        self._may_ask = 0.0
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def meta(self) -> Mapping[str, Any]:
+        """`ready`, `generation`, `done`, `total` and what else the writer notes; at most CHECK_EVERY seconds old. Empty: no catalog."""
+        now = self._clock()
+        if now >= self._meta_until:
+            self._notice_new_file()
+            try:
+                self._meta = dict(self.rows("SELECT name, value FROM meta"))
+            except Unavailable:
+                self._meta = {}
+            self._meta_until = now + CHECK_EVERY
+        return self._meta
+
+    def forget_meta(self) -> None:
+        """Look again at the next question."""
+        self._meta_until = 0.0
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = (), deadline: Deadline | None = None) -> list[Any]:
+        """Every row of one question, as tuples. Raises TimedOut past the deadline."""
+        with self._borrow(deadline) as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = (), deadline: Deadline | None = None) -> Any:
+        found = self.rows(sql, parameters, deadline)
+        return found[0] if found else None
+
+    @contextmanager
+    def _borrow(self, deadline: Deadline | None) -> Iterator[sqlite3.Connection]:
+        inode = self._inode
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            if deadline is not None:
+                deadline.check()
+                connection.set_progress_handler(lambda: deadline.cancelled or deadline.remaining() <= 0, _OPCODES)
+            yield connection
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            if deadline is not None:
+                deadline.check()
+            self._explain(error)
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            if deadline is not None:
+                connection.set_progress_handler(None, 0)
+            if inode == self._inode and len(self._idle) < KEPT:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def ask_rebuild(self) -> None:
+        """Leave word for the writer that what it derived is damaged. At most once a minute: the damage may be elsewhere."""
+        now = self._clock()
+        if now >= self._may_ask:
+            self._may_ask = now + _ASK_EVERY
+            try:
+                (self._folder / REBUILD_MARK).touch()
+            except OSError:
+                return
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=2.0)
+            connection.execute("PRAGMA query_only = 1")
+            connection.execute("PRAGMA cache_size = -8000")
+        except sqlite3.Error:
+            raise Unavailable("The index is being built; try again in a moment.", retry_after=1) from None
+        return connection
+
+    def _explain(self, error: sqlite3.DatabaseError) -> None:
+        """A locked or vanishing file passes by itself; a damaged one takes the writer."""
+        if not isinstance(error, sqlite3.OperationalError):
+            self.ask_rebuild()
+        raise Unavailable("The index is being rebuilt; try again in a moment.", retry_after=1) from None
+
+    def _notice_new_file(self) -> None:
+        try:
+            inode = os.stat(self._path).st_ino  # noqa: PTH116 - Path.stat costs three times as much
+        except OSError:
+            inode = 0
+        if inode != self._inode:
+            self._inode = inode
+            self.close()

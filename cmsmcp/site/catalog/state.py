@@ -1,0 +1,57 @@
+"""How far the index is, as a reader sees it: which generation, and whether there is one at all yet.
+
+Readers ask the catalog at most every 0.2 s. While the very first build runs, calls wait for it, each as long as its own deadline
+allows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.index.writer_lock import writer_is_alive
+
+_STEP = 0.05
+_RESERVE = 0.25
+"""Seconds of a deadline kept for saying that there is no index yet."""
+_GRACE = 2.0
+"""Seconds to wait for a writer to appear, where none holds the lock."""
+
+
+class IndexState:
+    """`ready` needs a catalog that has been complete once; later rebuilds are served from while they run."""
+
+    def __init__(self, folder: Path, reader: CatalogReader, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._folder = folder
+        self._reader = reader
+        self._sleep = sleep
+
+    def ready(self) -> bool:
+        return bool(self._reader.meta().get("ready"))
+
+    def progress(self) -> tuple[int, int]:
+        """(documents read, documents found) of the running build, or of the last one."""
+        meta = self._reader.meta()
+        return int(meta.get("done", 0)), int(meta.get("total", 0))
+
+    def await_ready(self, deadline: Deadline) -> Mapping[str, Any]:
+        """The catalog's `meta`, once there is one to serve from. Raises Unavailable shortly before the deadline passes."""
+        waited = 0.0
+        while not (meta := self._reader.meta()).get("ready"):
+            deadline.check()
+            if deadline.remaining() <= _RESERVE or (waited >= _GRACE and not writer_is_alive(self._folder)):
+                raise self._not_ready(meta)
+            self._sleep(_STEP)
+            waited += _STEP
+        return meta
+
+    def _not_ready(self, meta: Mapping[str, Any]) -> Unavailable:
+        if not writer_is_alive(self._folder):
+            return Unavailable("The site is not indexed and no indexer is running; start one with `cmsmcp serve`.", retry_after=5)
+        done, total = int(meta.get("done", 0)), int(meta.get("total", 0))
+        return Unavailable(f"The index is being built ({done} of {total} documents); try again in a moment.", retry_after=1)

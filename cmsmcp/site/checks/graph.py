@@ -1,0 +1,151 @@
+"""Checks of the site as a whole: slugs, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it (domain §2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cmsmcp.site.checks.survey import Survey
+from cmsmcp.site.data.files import read_data
+from cmsmcp.site.model import ERROR, WARNING, Diagnostic
+from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.urls import normal_url
+from cmsmcp.site.walk import walk
+from cmsmcp.site.yaml.loader import Mapping as YamlMapping
+from cmsmcp.site.yaml.loader import Node, Scalar, Sequence, YamlFault, load
+
+_MAX_DOCS = 5_000
+
+
+def duplicate_slugs(survey: Survey) -> Iterator[Diagnostic]:
+    """The same type, language and slug twice."""
+    first = "first_value(path) OVER (PARTITION BY type, lang, slug ORDER BY path)"
+    sql = f"SELECT path, slug, first FROM (SELECT path, slug, {first} AS first FROM documents) WHERE path <> first"
+    for path, slug, before in survey.rows(sql):
+        message = f"the slug {slug} is that of {before} already, in the same type and language; change one"
+        yield Diagnostic(ERROR, "duplicate_slugs", path, message, survey.line_of(path, "slug:"))
+
+
+def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
+    """Documents whose layout the active theme does not have. The one that a content type implies need not exist (Foundry has none)."""
+    theme = survey.config.root / survey.config.themes_dir / survey.config.theme
+    if not theme.is_dir():
+        return  # the check of the theme says so, once
+    missing = []
+    wanted = "layout <> '' AND (type IN ('page', 'post') OR layout <> type)"
+    for (layout,) in survey.rows(f"SELECT DISTINCT layout FROM documents WHERE {wanted}"):
+        file = theme / "layouts" / f"{layout}.html"
+        if "\0" in layout or not inside(theme / "layouts", file) or not file.is_file():
+            missing.append(layout)
+    sql = f"SELECT path, layout FROM documents WHERE {wanted} AND layout IN (SELECT value FROM json_each(:layouts))"
+    for path, layout in survey.rows(sql, layouts=json.dumps(missing)):
+        message = f"the theme {survey.config.theme} has no layouts/{layout}.html"
+        yield Diagnostic(ERROR, "missing_templates", path, message, survey.line_of(path, "layout:"))
+
+
+def taxonomy_inconsistency(survey: Survey) -> Iterator[Diagnostic]:
+    """Taxonomies in use that site.yaml does not declare."""
+    used = [name for (name,) in survey.rows("SELECT DISTINCT taxonomy FROM terms")]
+    unknown = [name for name in used if name not in survey.config.taxonomies]
+    sql = "SELECT DISTINCT path, taxonomy FROM terms JOIN documents USING (row) WHERE taxonomy IN (SELECT value FROM json_each(:names))"
+    for path, name in survey.rows(sql, names=json.dumps(unknown)):
+        message = f"the taxonomy {name} is not declared; add it to taxonomies.definitions in site.yaml"
+        yield Diagnostic(WARNING, "taxonomy_inconsistency", path, message, survey.line_of(path, f"{name}:"))
+
+
+def navigation(survey: Survey) -> Iterator[Diagnostic]:
+    """Menu entries that lead nowhere, or to a document that is not published. Their form is checked where menus are read."""
+    for menu, entries in _menu_nodes(survey).items():
+        for node in _entries(entries):
+            url = survey.local(normal_url(node.text)) if node.text.strip() else None
+            found = survey.resolve(url) if url else None
+            if url and found is None:
+                yield Diagnostic(WARNING, "navigation", node.file, f"menu {menu}: {node.text} leads nowhere on this site", node.line)
+            elif found and found.status not in (None, "published"):
+                message = f"menu {menu}: {node.text} is {found.status}, so the entry is left out"
+                yield Diagnostic(WARNING, "navigation", node.file, message, node.line)
+
+
+def redirects(survey: Survey) -> Iterator[Diagnostic]:
+    """Redirects to nowhere. Their form is checked where they are read, their sources where documents are found."""
+    for rule in survey.redirects:
+        local = survey.local(rule.target)
+        if rule.enabled and local and survey.resolve(local) is None:
+            message = f"{rule.source} is redirected to {rule.target}, which leads nowhere"
+            yield Diagnostic(WARNING, "redirects", rule.path, message, rule.line)
+
+
+def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
+    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry (domain §4)."""
+    kinds = {kind["slug"]: kind for kind in survey.types}
+    tables = {kind["tableName"]: kind["slug"] for kind in survey.types}
+    known: dict[str, set[str]] = {}
+    for kind in kinds.values():
+        relations = {one["name"]: one.get("relatedSlug") or tables.get(one.get("relatedTable", ""), "") for one in _relations(kind)}
+        for related in set(relations.values()) - known.keys():
+            rows = survey.rows("SELECT slug, id FROM documents WHERE type = :type", type=related)
+            known[related] = {name for row in rows for name in row}
+        if not relations:
+            continue
+        for path, fields in survey.rows("SELECT path, fields FROM documents WHERE type = :type", type=kind["slug"]):
+            for name, value in _related(json.loads(fields), relations):
+                if value not in known[relations[name]]:
+                    message = f"{name} names {value}, which is the slug or id of no {relations[name]}"
+                    yield Diagnostic(ERROR, "broken_relations", path, message, survey.line_of(path, f"{name}:"))
+
+
+def symlink(survey: Survey) -> Iterator[Diagnostic]:
+    """Links in the media and docs folders that leave the site; those among documents are found by the walk that reads them."""
+    docs = walk(survey.config.root, "docs", survey.deadline, _MAX_DOCS)
+    for path in (*survey.media.escapes, *docs.escapes):
+        yield Diagnostic(ERROR, "symlink", path, "this link leaves the site folder, so it is not followed; put the file itself here")
+
+
+def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR) -> Iterator[Diagnostic]:
+    """Diagnostics of a theme or plugin report as findings. `error` is what an error there counts for here."""
+    for one in diagnostics:
+        severity = error if one["severity"] == ERROR else WARNING
+        yield Diagnostic(severity, check, one.get("path") or fallback, one["message"], one.get("line"))
+
+
+def _relations(kind: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The relation fields whose value an entry gives; the one-to-many side is computed."""
+    return [one for one in kind["fields"] if one["type"] == "relation" and one.get("relationType") != "one-to-many"]
+
+
+def _related(fields: Mapping[str, Any], relations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in relations:
+        value = fields.get(name)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and one:
+                yield name, one
+
+
+def _menu_nodes(survey: Survey) -> Mapping[str, Node]:
+    """The menus that apply, with their lines: of each, the one in the last configuration file that has it; else the navigation file's."""
+    if not survey.config.menus:
+        node = read_data(survey.config, "navigation")[0]
+        return node.entries if isinstance(node, YamlMapping) else {}
+    found: dict[str, Node] = {}
+    for file in survey.config.files:
+        try:
+            tree = load(read_bounded(survey.config.root, file, 1024 * 1024).decode("utf-8-sig"), file, max_nodes=20_000)
+        except (PathFault, YamlFault, UnicodeDecodeError):
+            continue
+        menus = tree.entries.get("menus") if isinstance(tree, YamlMapping) else None
+        found |= menus.entries if isinstance(menus, YamlMapping) else {}
+    return found
+
+
+def _entries(node: Node, depth: int = 0) -> Iterator[Scalar]:
+    """The `url` of every entry that has a name, nested ones too."""
+    if not isinstance(node, Sequence) or depth > 8:
+        return
+    for item in node.items:
+        entries: Mapping[str, Node] = item.entries if isinstance(item, YamlMapping) else {}
+        url = entries.get("url")
+        if isinstance(url, Scalar) and "name" in entries:
+            yield url
+        if "items" in entries:
+            yield from _entries(entries["items"], depth + 1)

@@ -1,0 +1,166 @@
+"""What every check asks: the site's configuration, its catalog, its media, and whether a URL leads anywhere.
+
+Made once for a validation, so that the checks work on the final set of URLs (domain §7 "links": two passes). Drafts are part of it.
+Knows what exists, not what is right.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.visibility import STATUS_SQL
+from cmsmcp.site.config.languages import normal
+from cmsmcp.site.data.redirects import Redirect, load_redirects
+from cmsmcp.site.media import MediaLibrary, read_media, url_key
+from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.urls import is_absolute, normal_path, split_url
+
+# What the site's server answers itself, beside the feeds (domain §1 "Other routes"); the bundle is made of the CSS files.
+_FIXED = ("/search.json", "/preview-links.json", "/assets/css/foundry.bundle.css", "/robots.txt", "/favicon.ico")
+_MAX_SOURCE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a URL of this site leads: `row` and `status` if to a document."""
+
+    row: int | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """`types` are the content types as they go out (`core.ports.ContentTypes.all`), `now` is in milliseconds.
+
+    Raises TimedOut when the deadline passes, Unavailable while there is no catalog.
+    """
+
+    config: SiteConfig
+    types: Sequence[Mapping[str, Any]]
+    reader: CatalogReader
+    now: int
+    deadline: Deadline
+    _lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def rows(self, sql: str, **parameters: Any) -> list[Any]:
+        return self.reader.rows(sql, parameters, self.deadline)
+
+    @cached_property
+    def media(self) -> MediaLibrary:
+        return read_media(self.config, self.deadline)
+
+    @cached_property
+    def redirects(self) -> Sequence[Redirect]:
+        return load_redirects(self.config)[0]
+
+    @cached_property
+    def documents(self) -> dict[str, Target]:
+        """Every document that has its URL to itself, by normal path."""
+        found = self.rows(f"SELECT row, url, {STATUS_SQL} FROM documents WHERE served", now=self.now)
+        return {normal_path(url): Target(row, status) for row, url, status in found}
+
+    @cached_property
+    def routes(self) -> dict[str, Target]:
+        """Every URL path that is no media file, in the site's spelling."""
+        prefixes = {code: "" if code == self.config.default_lang else "/" + normal(code) for code in self.config.locales.codes}
+        paths = [*_FIXED, *self.config.feed_paths, *(rule.source for rule in self.redirects if rule.enabled)]
+        paths += [f"{prefix}/search/" for prefix in {"", *prefixes.values()}]
+        for taxonomy, term, lang in self.rows("SELECT DISTINCT taxonomy, term, lang FROM terms JOIN documents USING (row) WHERE served"):
+            paths.append(f"{prefixes.get(lang, '')}/{taxonomy}/{term}/")
+        for author, lang in self.rows("SELECT DISTINCT author, lang FROM documents WHERE served AND author <> ''"):
+            paths.append(f"{prefixes.get(lang, '')}/authors/{author_slug(author)}/")
+        return {normal_path(path): Target() for path in paths} | self.documents
+
+    @cached_property
+    def targets(self) -> Mapping[str, Target | None]:
+        """Every distinct link target in a body, and where it leads; None for nowhere, and for what is no path of this site."""
+        found = (target for (target,) in self.rows("SELECT DISTINCT target FROM links"))
+        return {target: self.resolve(path) if (path := self.local(target)) else None for target in found}
+
+    @cached_property
+    def _own_prefixes(self) -> tuple[str, ...]:
+        admin = self.config.values.get("admin")
+        path = admin.get("path") if isinstance(admin, dict) else None
+        return ("/__", normal_path(path)) if isinstance(path, str) and path.strip("/ ") else ("/__",)
+
+    @cached_property
+    def _base(self) -> tuple[str, str]:
+        try:
+            parts = urlsplit(self.config.base_url)
+        except ValueError:
+            return "", ""
+        return parts.netloc.lower(), parts.path.rstrip("/")
+
+    def local(self, target: str) -> str | None:
+        """`target` as a path of this site (query and fragment kept) if it starts with `/` or with the site's own base URL."""
+        if target.startswith("/") and not target.startswith("//"):
+            return target
+        host, below = self._base
+        if not host or not target.lower().startswith(("http://", "https://", "//")):
+            return None
+        try:
+            parts = urlsplit(target)
+        except ValueError:
+            return None
+        if parts.netloc.lower() != host or not (parts.path + "/").startswith(below + "/"):
+            return None
+        return (parts.path[len(below) :] or "/") + (f"#{parts.fragment}" if parts.fragment else "")
+
+    def resolve(self, path: str) -> Target | None:
+        """Where a path of this site leads, or None if nowhere. Query and fragment do not count."""
+        bare = split_url(path)[0]
+        plain = normal_path(bare)
+        if found := self.routes.get(plain):
+            return found
+        if plain.startswith(self._own_prefixes):
+            return Target()
+        key = url_key(bare)
+        if (key and self.media.find(key)) or self._is_asset(plain):
+            return Target()
+        return None
+
+    def _is_asset(self, path: str) -> bool:
+        """`/theme/…` and `/plugins/<name>/…` are the `assets/` folders of the active theme and of the plugins."""
+        first, *rest = (unquote(part) for part in path.strip("/").split("/"))
+        if first == "theme" and rest:
+            assets, file = f"{self.config.themes_dir}/{self.config.theme}/assets", rest
+        elif first == "plugins" and len(rest) > 1:
+            assets, file = f"{self.config.plugins_dir}/{rest[0]}/assets", rest[1:]
+        else:
+            return False
+        base = self.config.root / assets
+        place = base.joinpath(*file)
+        return inside(self.config.root, base) and inside(base, place) and os.path.isfile(place)  # noqa: PTH113 - takes any text
+
+    def line_of(self, path: str, text: str) -> int | None:
+        """The first line of a file that holds `text`; for findings whose place the catalog does not keep."""
+        if path not in self._lines:
+            try:
+                source = read_bounded(self.config.root, path, _MAX_SOURCE).decode("utf-8", "replace")
+            except PathFault:
+                source = ""
+            if len(self._lines) > 16:
+                self._lines.clear()
+            self._lines[path] = source.split("\n")
+        return next((number for number, line in enumerate(self._lines[path], 1) if text in line), None)
+
+
+def is_relative(target: str) -> bool:
+    """A target that a browser resolves against the page's own URL. Template code is no target."""
+    return not (is_absolute(target) or target.startswith(("/", "#", "?", "\\")) or "{" in target or not target.strip())
+
+
+def author_slug(name: str) -> str:
+    """Letters and digits of any script, lower case, the rest as single dashes (domain §6)."""
+    kept = "".join(c if unicodedata.category(c)[0] in "LN" else "-" for c in name.strip().lower())
+    return re.sub(r"-+", "-", kept).strip("-")

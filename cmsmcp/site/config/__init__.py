@@ -1,0 +1,1 @@
+"""site.yaml: its layers, its languages, its faults. Knows no document."""

@@ -1,0 +1,1 @@
+"""The `Content` port: lists, search, look-ups, navigation, answered from catalog and search."""

@@ -1,0 +1,146 @@
+"""One document by slug, URL or id (domain F15), in the locale asked for or the nearest fallback (C045).
+
+A hidden document and an absent one are told apart nowhere: every query sees visible rows only (C049).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.ports import Document, Visibility
+from cmsmcp.protocol.errors import InvalidArguments, NotFound
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
+from cmsmcp.site.catalog.visibility import visible_sql
+from cmsmcp.site.content.addresses import url_spellings
+from cmsmcp.site.model import SiteConfig
+
+_LISTED = 10
+_MOST = 200
+"""Candidates looked at. A slug that more documents share is ambiguous anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the caller gave. `lang` is spelled as the site spells it."""
+
+    slug: str | None = None
+    url: str | None = None
+    id: str | None = None
+    type: str | None = None
+    lang: str | None = None
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        given = (("id", self.id), ("url", self.url), ("slug", self.slug))
+        return [(name, value) for name, value in given if value is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    row: int
+    id: str
+    type: str
+    lang: str
+    slug: str
+    url: str
+    key: str
+
+
+class Lookup:
+    """One look-up, at one moment (`now` in milliseconds), for one caller."""
+
+    def __init__(self, reader: CatalogReader, config: SiteConfig, visibility: Visibility, now: int, deadline: Deadline) -> None:
+        self._reader = reader
+        self._config = config
+        self._deadline = deadline
+        self._visible, self._parameters = visible_sql(visibility, now)
+
+    def get(self, wanted: Wanted) -> Document:
+        if not wanted.keys:
+            raise InvalidArguments("Give one of slug, url or id.", argument="slug")
+        chain = self._chain(wanted.lang)
+        found = self._candidates(wanted.keys, wanted.type)
+        if not found:
+            raise self._why_nothing(wanted)
+        if chain:
+            found = self._nearest([one for one in found if one.lang in chain], chain)
+            if not found:
+                raise self._missing(wanted)
+        chosen = self._choose(found)
+        if chain and wanted.id is None and wanted.url is None:
+            chosen = self._translated(chosen, chain)
+        return self._load(chosen, wanted.lang)
+
+    def _chain(self, lang: str | None) -> tuple[str, ...]:
+        return (lang, *self._config.locales.fallbacks.get(lang, ())) if lang else ()
+
+    def _candidates(self, keys: Sequence[tuple[str, str]], type_: str | None) -> list[_Candidate]:
+        where, parameters = self._visible, dict(self._parameters)
+        for name, value in keys:
+            spelled = url_spellings(value, self._config.base_url) if name == "url" else [unicodedata.normalize("NFC", value)]
+            parameters |= {f"{name}{number}": one for number, one in enumerate(spelled)}
+            where += f" AND {name} IN ({', '.join(f':{name}{number}' for number in range(len(spelled)))})"
+        if type_ is not None:
+            where, parameters["type"] = f"{where} AND type = :type", type_
+        return self._query(where, parameters)
+
+    def _query(self, where: str, parameters: Mapping[str, Any]) -> list[_Candidate]:
+        rows = self._reader.rows(
+            f"SELECT row, id, type, lang, slug, url, key FROM documents WHERE {where} ORDER BY id LIMIT {_MOST}", parameters, self._deadline
+        )
+        return [_Candidate(*row) for row in rows]
+
+    def _nearest(self, found: list[_Candidate], chain: Sequence[str]) -> list[_Candidate]:
+        """Those in the first language of the chain that has any."""
+        return next((some for code in chain if (some := [one for one in found if one.lang == code])), [])
+
+    def _choose(self, found: list[_Candidate]) -> _Candidate:
+        """The default language before others, page before post before the rest; more than one left is an error that lists ids."""
+        found = [one for one in found if one.lang == self._config.default_lang] or found
+        for type_ in ("page", "post"):
+            found = [one for one in found if one.type == type_] or found
+        if len(found) > 1:
+            ids = ", ".join(one.id for one in found[:_LISTED])
+            more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+            raise InvalidArguments(f"Several documents fit: {ids}{more}. Ask for one by id.", argument="id")
+        return found[0]
+
+    def _translated(self, chosen: _Candidate, chain: Sequence[str]) -> _Candidate:
+        """The same document in a language nearer to the one asked for, whatever its slug there."""
+        nearer = chain[: chain.index(chosen.lang)]
+        return next((one for code in nearer for one in self._siblings(chosen) if one.lang == code), chosen)
+
+    def _siblings(self, chosen: _Candidate) -> list[_Candidate]:
+        """Visible translations: same type and path below the language folder, else the same type and slug (domain §7)."""
+        parameters = {**self._parameters, "type": chosen.type, "key": chosen.key, "slug": chosen.slug, "row": chosen.row}
+        where = f"{self._visible} AND type = :type AND row <> :row AND "
+        found = {one.lang: one for one in self._query(f"{where} slug = :slug", parameters)}
+        found |= {one.lang: one for one in self._query(f"{where} key = :key", parameters)}
+        return sorted((one for one in found.values() if one.lang != chosen.lang), key=lambda one: one.lang)
+
+    def _load(self, chosen: _Candidate, lang: str | None) -> Document:
+        values = self._reader.row(
+            f"SELECT {SUMMARY_COLUMNS}, body FROM documents JOIN bodies USING (row) WHERE row = :row AND {self._visible}",
+            {**self._parameters, "row": chosen.row},
+            self._deadline,
+        )
+        if values is None:  # gone or hidden since it was chosen
+            raise NotFound("document", chosen.id)
+        translations = [{"lang": one.lang, "id": one.id, "url": one.url} for one in self._siblings(chosen)]
+        return to_document(values[:-1], locale=lang, body=values[-1], translations=translations)
+
+    def _why_nothing(self, wanted: Wanted) -> Exception:
+        """Keys that each find something visible disagree; else there is nothing."""
+        if len(wanted.keys) > 1 and all(self._candidates([key], None) for key in wanted.keys):
+            names = " and ".join(name for name, _ in wanted.keys)
+            return InvalidArguments(f"{names} name different documents. Give one of them.", argument=wanted.keys[-1][0])
+        return self._missing(wanted)
+
+    def _missing(self, wanted: Wanted) -> NotFound:
+        return NotFound("document", wanted.keys[0][1], hint="search_content finds documents by their words, list_documents by type.")
+

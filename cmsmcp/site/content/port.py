@@ -1,0 +1,129 @@
+"""The `Content` port: lists, search, look-ups and navigation, answered from the catalog and the search index.
+
+Every question goes through `visibility`. Nothing here reads the site's files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.ports import Document, Hit, Page, Visibility
+from cmsmcp.protocol.errors import InvalidArguments
+from cmsmcp.site.catalog.entry import to_moment
+from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
+from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.catalog.totals import Totals
+from cmsmcp.site.catalog.visibility import visible_sql
+from cmsmcp.site.content.cursor import decode_cursor, encode_cursor
+from cmsmcp.site.content.lookup import Lookup, Wanted
+from cmsmcp.site.content.published import read_navigation
+from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.search.searching import Searching
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+class CatalogContent:
+    """Safe to share between threads and greenlets. `definitions` yields the site's configuration and types as they are now."""
+
+    def __init__(
+        self, folder: Path, reader: CatalogReader, definitions: Callable[[], Definitions], clock: Callable[[], int] = _now
+    ) -> None:
+        self._reader = reader
+        self._definitions = definitions
+        self._clock = clock
+        self._state = IndexState(folder, reader)
+        self._totals = Totals(reader)
+        self._searching = Searching(folder, reader)
+
+    def list_documents(
+        self, *, type: str | None, lang: str | None, taxonomy: Mapping[str, str], visibility: Visibility,
+        updated_after: str | None, updated_before: str | None, limit: int, cursor: str | None, deadline: Deadline,
+    ) -> Page[Document]:
+        """See the port. Keyset paging by (URL, id): a write between two pages neither repeats nor skips what was there."""
+        self._state.await_ready(deadline)
+        lang = self._check(type, lang)
+        where, parameters = visible_sql(visibility, self._clock())
+        for name, value in (("type", type), ("lang", lang)):
+            if value is not None:
+                where, parameters[name] = f"{where} AND {name} = :{name}", value
+        for number, (name, term) in enumerate(sorted(taxonomy.items())):
+            where += f" AND row IN (SELECT row FROM terms WHERE taxonomy = :taxonomy{number} AND term = :term{number})"
+            parameters |= {f"taxonomy{number}": name, f"term{number}": term}
+        for argument, value, sign in (("updated_after", updated_after, ">="), ("updated_before", updated_before, "<")):
+            if value is not None:
+                where, parameters[argument] = f"{where} AND moment {sign} :{argument}", _moment(argument, value)
+        question = {name: value for name, value in parameters.items() if name != "now"} | {"where": where}
+        total = self._totals.count(where, parameters, deadline)
+        after, position = "", dict(parameters)
+        if cursor is not None:
+            after = " AND (url, id) > (:after_url, :after_id)"
+            position["after_url"], position["after_id"] = _pair(decode_cursor("list", question, cursor))
+        rows = self._reader.rows(
+            f"SELECT {SUMMARY_COLUMNS} FROM documents WHERE {where}{after} ORDER BY url, id LIMIT :most",
+            {**position, "most": limit + 1},
+            deadline,
+        )
+        items = [to_document(row, locale=lang) for row in rows[:limit]]
+        more = encode_cursor("list", question, [items[-1].url, items[-1].id]) if len(rows) > limit else None
+        return Page(items, total, more)
+
+    def search(
+        self, query: str, *, type: str | None, lang: str | None, visibility: Visibility, limit: int, cursor: str | None, deadline: Deadline,
+    ) -> Page[Hit]:
+        """See the port. Ranked by BM25, ties by title, then id; walks end after `search.MAX_HITS` hits."""
+        generation = self._state.await_ready(deadline)["generation"]
+        lang = self._check(type, lang)
+        languages = (lang,) if lang else self._definitions().config.locales.codes
+        return self._searching.search(
+            query, type=type, lang=lang, languages=languages, visibility=visibility, limit=limit, cursor=cursor,
+            now=self._clock(), generation=generation, deadline=deadline,
+        )  # fmt: skip
+
+    def get_document(
+        self, *, slug: str | None, url: str | None, id: str | None, type: str | None, lang: str | None, visibility: Visibility,
+        deadline: Deadline,
+    ) -> Document:
+        """See the port and `lookup`."""
+        self._state.await_ready(deadline)
+        lang = self._check(type, lang)
+        lookup = Lookup(self._reader, self._definitions().config, visibility, self._clock(), deadline)
+        return lookup.get(Wanted(slug=slug, url=url, id=id, type=type, lang=lang))
+
+    def get_navigation(self, *, lang: str | None, deadline: Deadline) -> Mapping[str, Any]:
+        """See the port and `published`."""
+        self._state.await_ready(deadline)
+        lang = self._check(None, lang)
+        return read_navigation(self._reader, self._definitions().config.base_url, lang, self._clock(), deadline)
+
+    def _check(self, type: str | None, lang: str | None) -> str | None:
+        """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""
+        definitions = self._definitions()
+        if type is not None and type not in definitions.type_names:
+            raise InvalidArguments(f"No content type {type!r}. Types: {', '.join(definitions.type_names)}.", argument="type")
+        if lang is None:
+            return None
+        locales = definitions.config.locales
+        found = locales.find(lang)
+        if found is None:
+            raise InvalidArguments(f"No language {lang!r}. Languages: {', '.join(locales.codes)}.", argument="lang")
+        return found
+
+
+def _moment(argument: str, value: str) -> int:
+    moment = to_moment(value)
+    if moment is None:
+        raise InvalidArguments(f"{argument} is no ISO 8601 date or time, such as 2026-03-06 or 2026-03-06T10:00:00Z.", argument=argument)
+    return moment
+
+
+def _pair(position: list[Any]) -> tuple[str, str]:
+    url, id_ = position
+    return url, id_

@@ -1,0 +1,1 @@
+"""The two files of `data/` that are read: navigation and redirects."""

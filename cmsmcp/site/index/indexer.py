@@ -1,0 +1,222 @@
+"""Brings the catalog and the search index up to the files. The one writer of both.
+
+A build walks the folders, reads what is new or different (size, mtime, inode), and commits: first the catalog, with a list of
+the documents whose search entry is behind, then the search index, then the emptied list and a new generation. A crash in
+between leaves the list, and the next start works it off. Knows no protocol and no clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from cmsmcp.site.catalog.entry import Entry, FileState
+from cmsmcp.site.catalog.reader import REBUILD_MARK
+from cmsmcp.site.catalog.writer import Catalog, Twin
+from cmsmcp.site.config.loading import ConfigFault
+from cmsmcp.site.data.navigation import load_menus
+from cmsmcp.site.data.redirects import Redirect, load_redirects
+from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.index.parsing import Gone
+from cmsmcp.site.index.reading import Reading
+from cmsmcp.site.index.sources import find_sources, state_of
+from cmsmcp.site.model import ERROR, Diagnostic
+from cmsmcp.site.search.engine import SearchWriter
+
+BATCH = 500
+"""Documents between two commits of the catalog: what a crash costs, and how often the progress moves."""
+_MANY = 1_000
+"""Changed documents from which a build takes memory and processes."""
+
+Progress = Callable[[int, int], None]
+
+
+class Stopped(Exception):
+    """The build was told to stop. What is committed stays, the next build goes on from there."""
+
+
+class Indexer:
+    """Holds the files open until `close`. For one thread of the process that holds the writer's lock.
+
+    `processes` is how many may parse beside this one; 0 parses here.
+    """
+
+    def __init__(
+        self, folder: Path, load: Callable[[], Definitions], *, progress: Progress | None = None, processes: int = 0
+    ) -> None:
+        self._folder = folder
+        self._load = load
+        self._progress = progress or (lambda done, total: None)
+        self._processes = processes
+        self._definitions: Definitions | None = None
+        self._stopped: Callable[[], bool] = lambda: False
+        self._redirects: list[Redirect] = []
+        self._config_faults: list[Diagnostic] = []
+        self._faults: dict[str, list[Diagnostic]] = {}
+        self._open()
+
+    def _open(self) -> None:
+        self.catalog = Catalog(self._folder)
+        self._search = SearchWriter(self._folder)
+        if self._search.fresh:
+            with self.catalog.transaction():
+                self.catalog.mark_all_unsearched()
+
+    def close(self) -> None:
+        self._search.close()
+        self.catalog.close()
+
+    @property
+    def generation(self) -> int:
+        return self.catalog.meta("generation", 0)
+
+    @property
+    def definitions(self) -> Definitions | None:
+        """What the last build went by."""
+        return self._definitions
+
+    def build(self, changed: Iterable[str] | None = None, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Bring everything up to date; whether anything changed. A catalog that turns out damaged is begun anew.
+
+        Asks `stopped` between batches and raises Stopped; raises ConfigFault if there has never been a configuration.
+
+        `changed` are site paths that are said to have changed: if all of them are documents known already, nothing else is
+        looked at. Without it, or with any other path among them, every folder is walked.
+        """
+        self._stopped = stopped
+        try:
+            if (self._folder / REBUILD_MARK).exists():
+                raise sqlite3.DatabaseError("a reader found damage")
+            return self._build(changed)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            self._begin_anew()
+            return self._build(None)
+
+    def _begin_anew(self) -> None:
+        self.close()
+        Catalog.discard(self._folder)
+        SearchWriter.discard(self._folder)
+        (self._folder / REBUILD_MARK).unlink(missing_ok=True)
+        self._open()
+
+    def _build(self, changed: Iterable[str] | None) -> bool:
+        if changed is not None and (known := self._known(changed)):
+            return self._update(known, (), None)
+        try:
+            self._definitions = self._load()
+            self._config_faults = []
+        except ConfigFault as fault:
+            if self._definitions is None:
+                raise
+            self._config_faults = [Diagnostic(ERROR, "config", one.file, one.message, one.line) for one in fault.faults]
+        found, faults = find_sources(self._definitions)
+        before = self.catalog.files()
+        if before:
+            # A build that is not the first replaces rows, and has to find their parts.
+            with self.catalog.transaction():
+                self.catalog.make_indexes()
+        anew = self.catalog.meta("fingerprint") != self._definitions.fingerprint
+        wanted = {path: state for path, state in found.items() if anew or before.get(path) != state}
+        gone = [path for path in before if path not in found]
+        return self._update(wanted, gone, faults)
+
+    def _known(self, changed: Iterable[str]) -> dict[str, FileState]:
+        """The files named, if each of them is a document of the catalog that still exists; else nothing."""
+        found: dict[str, FileState] = {}
+        if self._definitions is None:
+            return found
+        for path in changed:
+            state = state_of(self._definitions.config.root, path) if self.catalog.has_file(path) else None
+            if state is None:
+                return {}
+            found[path] = state
+        return found
+
+    def _update(self, wanted: dict[str, FileState], gone: Iterable[str], faults: list[Diagnostic] | None) -> bool:
+        assert self._definitions is not None
+        gone, many = list(gone), len(wanted) >= _MANY
+        fed: set[int] = set()
+        if many:
+            self._search.expect_many()
+        self._note_progress(0, len(wanted))
+        with Reading(self._definitions, self._processes if many else 0) as reading:
+            outcomes = reading.read(wanted)
+            while batch := list(islice(outcomes, BATCH)):
+                gone += [outcome.path for outcome in batch if isinstance(outcome, Gone)]
+                with self.catalog.transaction():
+                    rows = self.catalog.put([outcome for outcome in batch if isinstance(outcome, Entry)])
+                self._feed(rows)
+                fed.update(rows)
+                if self._stopped():
+                    raise Stopped
+                self._note_progress(min(len(fed) + len(gone), len(wanted)), len(wanted))
+        return self._settle(bool(wanted), gone, fed, faults)
+
+    def _settle(self, touched: bool, gone: list[str], fed: set[int], faults: list[Diagnostic] | None) -> bool:
+        """What concerns the site as a whole, then the search index, then the new generation."""
+        assert self._definitions is not None
+        catalog = self.catalog
+        with catalog.transaction():
+            catalog.remove(gone)
+            catalog.make_indexes()
+            hidden, flipped = catalog.settle_twins()
+            noticed = self._note_site(hidden, faults)
+        behind = [row for row in catalog.unsearched() if row not in fed or row in flipped]
+        self._feed(behind)
+        if not (touched or gone or behind or noticed or not catalog.meta("ready")):
+            return False
+        self._search.commit()
+        with catalog.transaction():
+            catalog.clear_unsearched()
+            catalog.set_meta(generation=self.generation + 1, fingerprint=self._definitions.fingerprint, ready=1)
+        return True
+
+    def _note_site(self, hidden: Sequence[Twin], faults: list[Diagnostic] | None) -> bool:
+        """Menus, redirects and faults that belong to no single document; whether any of it is new. `faults` None: the last ones stand."""
+        assert self._definitions is not None
+        config = self._definitions.config
+        if faults is not None:
+            menus, menu_faults = load_menus(config)
+            self._redirects, redirect_faults = load_redirects(config)
+            self.catalog.set_meta(menus=json.dumps(menus))
+            own = [*self._definitions.types.diagnostics, *faults, *menu_faults, *redirect_faults]
+            self._faults = {"config": [*config.diagnostics, *self._config_faults], "scan": own}
+        rules = {rule.source: rule for rule in self._redirects if rule.enabled}
+        collisions = [_collision_fault(rules[url], path) for url, path in sorted(self.catalog.served_urls(list(rules)).items())]
+        found = {**self._faults, "twins": [*map(_twin_fault, hidden), *collisions]}
+        noted = repr((found, self.catalog.meta("menus"), config.values, self._definitions.fingerprint)).encode("utf-8", "replace")
+        digest = hashlib.blake2b(noted, digest_size=12).hexdigest()
+        if digest == self.catalog.meta("site_digest"):
+            return False
+        for origin, diagnostics in found.items():
+            self.catalog.replace_diagnostics(origin, diagnostics)
+        self.catalog.set_meta(site_digest=digest)
+        return True
+
+    def _feed(self, rows: Sequence[int]) -> None:
+        """Bring the search entries of `rows` in line with the catalog. Not committed."""
+        found = {entry["row"]: entry for entry in self.catalog.searchable(rows)}
+        for row in rows:
+            self._search.put(row, found.get(row))
+
+    def _note_progress(self, done: int, total: int) -> None:
+        if total >= _MANY or not self.catalog.meta("ready"):
+            self.catalog.set_meta(done=done, total=total)
+        self._progress(done, total)
+
+
+def _twin_fault(twin: Twin) -> Diagnostic:
+    path, what, value, served = twin
+    name, cure = ("URL", "give one of them another slug") if what == "url" else ("id", "move or rename one of them")
+    return Diagnostic(ERROR, f"duplicate_{what}s", path, f"same {name} {value} as {served}, which is served; {cure}")
+
+
+def _collision_fault(rule: Redirect, path: str) -> Diagnostic:
+    message = f"{rule.source} is redirected, but {path} is served there; remove one of them"
+    return Diagnostic(ERROR, "redirects", rule.path, message, rule.line)

@@ -1,0 +1,1 @@
+"""Ranked full-text search over the catalog's documents."""

@@ -1,0 +1,1 @@
+"""Plank's content types: their files, their fields, what an entry may hold."""

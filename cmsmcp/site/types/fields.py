@@ -1,0 +1,178 @@
+"""The fields a content type declares: their options (domain §4), the value front matter gives one, and the rules a value must meet.
+
+Must not know files, languages or statuses. Faults are `(field, message)` pairs or YamlFault; the caller adds the place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cmsmcp.site.documents.times import read_moment
+from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, integer, is_null, mapping, number, text, text_list
+
+TEXTS = frozenset({"string", "text", "richtext", "uid"})
+TYPES = TEXTS | {"number", "boolean", "datetime", "media", "media-gallery", "relation", "array", "navigation"}
+ARRAY_TYPES = frozenset({"string", "text", "richtext", "number", "boolean", "datetime", "media", "mixed"})
+MANY = frozenset({"many-to-many"})
+RELATIONS = frozenset({"many-to-one", "one-to-one", "many-to-many", "one-to-many"})
+MAX_STRING = 255
+MAX_NAVIGATION_DEPTH = 3
+MAX_NAVIGATION_ITEMS = 20
+MIXED_KINDS: Mapping[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`relation` is Plank's relationType; it leads to the type `related` (a slug) or to that of `related_table`, of which one may be "".
+
+    `items` are an array's own fields.
+    """
+
+    name: str
+    type: str
+    required: bool = False
+    subtype: str = "integer"
+    target: str = ""
+    relation: str = ""
+    related: str = ""
+    related_table: str = ""
+    related_field: str = ""
+    items: tuple[Field, ...] = ()
+
+    @property
+    def inverse(self) -> bool:
+        """A one-to-many relation is computed from the other side and never given."""
+        return self.relation == "one-to-many"
+
+
+def read_value(field: Field, node: Node) -> Any:
+    """What front matter says for `field`; None for nothing. Raises YamlFault when it is of another type."""
+    if is_null(node):
+        return None
+    read = _READERS.get(field.type)
+    if read is not None:
+        return read(node, field.name)
+    if field.type == "number":
+        return number(node, field.name) if field.subtype == "float" else integer(node, field.name)
+    if field.type == "datetime":
+        source = text(node, field.name).strip()
+        moment = read_moment(source)
+        return moment.iso if moment else source
+    if field.inverse:
+        return core_value(node)  # nothing may be given; `check_value` says so, whatever it is
+    if field.type == "relation":
+        return text_list(node, field.name) if field.relation in MANY else text(node, field.name)
+    if field.type == "array":
+        return _read_items(field, node)
+    return _read_navigation(node, field.name) if field.type == "navigation" else core_value(node)
+
+
+_READERS: Mapping[str, Callable[[Node, str], Any]] = {
+    **dict.fromkeys(TEXTS, text), "boolean": boolean, "media": text, "media-gallery": text_list,
+}
+
+
+def _read_items(field: Field, node: Node) -> list[dict[str, Any]]:
+    if not isinstance(node, Sequence):
+        raise YamlFault(f"`{field.name}` is wanted as a list of maps", node.file, node.line, field.name)
+    known = {item.name: item for item in field.items}
+    rows = []
+    for entry in node.items:
+        values = mapping(entry, field.name)
+        rows.append({name: read_value(known[name], value) for name, value in values.items() if name in known})
+    return rows
+
+
+def _read_navigation(node: Node, name: str) -> list[dict[str, Any]]:
+    """`[{label, href, items?}]`; other keys are left out. As deep as the file, which is bounded; the depth is `check_value`'s."""
+    if not isinstance(node, Sequence):
+        raise YamlFault(f"`{name}` is wanted as a list of maps with label and href", node.file, node.line, name)
+    items = []
+    for entry in node.items:
+        given = {key: value for key, value in mapping(entry, name).items() if not is_null(value)}
+        item: dict[str, Any] = {key: text(given[key], f"{name}.{key}") for key in ("label", "href") if key in given}
+        if "items" in given:
+            item["items"] = _read_navigation(given["items"], name)
+        items.append(item)
+    return items
+
+
+def check_value(field: Field, value: Any) -> Iterator[tuple[str, str]]:
+    """What is wrong with a value as `read_value` gives it. Empty is None or "" (domain §4), and a fault only where required."""
+    if field.inverse:
+        if value not in (None, "", []):
+            yield field.name, f"`{field.name}` is computed from the other side of the relation; leave it out"
+        return
+    if value is None or value in ("", []):
+        if field.required:
+            yield field.name, f"`{field.name}` is required"
+        return
+    message = _fault_of(field, value)
+    if message:
+        yield field.name, f"`{field.name}` {message}"
+    elif field.type == "array":
+        for number_, row in enumerate(value, 1):
+            for item in field.items:
+                for _, fault in check_value(item, row.get(item.name)):
+                    yield field.name, f"`{field.name}`, item {number_}: {fault}"
+
+
+def _fault_of(field: Field, value: Any) -> str | None:
+    kind = field.type
+    if kind in TEXTS or kind == "media":
+        if not isinstance(value, str):
+            return "must be text"
+        longest = MAX_STRING if kind in ("string", "uid") else None
+        return f"is {len(value)} characters long; {longest} is the most" if longest and len(value) > longest else None
+    if kind == "number":
+        right = isinstance(value, int | float if field.subtype == "float" else int) and not isinstance(value, bool)
+        return None if right else f"must be {'a number' if field.subtype == 'float' else 'a whole number'}"
+    if kind == "boolean":
+        return None if isinstance(value, bool) else "must be true or false"
+    if kind == "datetime":
+        right = isinstance(value, str) and read_moment(value) is not None
+        return None if right else "must be a date or time, such as 2026-03-06 or 2026-03-06T10:00:00Z"
+    if kind == "media-gallery" or (kind == "relation" and field.relation in MANY):
+        return None if _all_texts(value) else "must be a list of texts, none of them blank"
+    if kind == "relation":
+        return None if isinstance(value, str) and value.strip() else "must be the id of one entry"
+    if kind == "array":
+        return None if isinstance(value, list) and all(isinstance(row, dict) for row in value) else "must be a list of maps"
+    if kind == "mixed":
+        return _mixed_fault(value)
+    return _navigation_fault(value, 1)
+
+
+def _all_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) and item.strip() for item in value)
+
+
+def _mixed_fault(value: Any) -> str | None:
+    kinds = MIXED_KINDS.get(value.get("kind", "")) if isinstance(value, dict) and isinstance(value.get("kind", ""), str) else None
+    if kinds and isinstance(value.get("value"), kinds) and (bool in kinds or not isinstance(value["value"], bool)):
+        return None
+    return "must be a map of kind (string, number or boolean) and a value of that kind"
+
+
+def _navigation_fault(value: Any, depth: int) -> str | None:
+    if not isinstance(value, list):
+        return "must be a list of {label, href, items}"
+    if depth > MAX_NAVIGATION_DEPTH:
+        return f"is nested more than {MAX_NAVIGATION_DEPTH} deep"
+    if len(value) > MAX_NAVIGATION_ITEMS:
+        return f"has more than {MAX_NAVIGATION_ITEMS} items on one level"
+    for item in value:
+        if not isinstance(item, dict) or not all(isinstance(item.get(key), str) and item[key].strip() for key in ("label", "href")):
+            return "must be a list of {label, href, items}, label and href being text"
+        if item.get("items") is not None:
+            fault = _navigation_fault(item["items"], depth + 1)
+            if fault:
+                return fault
+    return None
+
+
+def plain_key_order(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys by length, then bytes: the order in which Plank's database returns them, and the seed shows them."""
+    return {key: options[key] for key in sorted(options, key=lambda key: (len(key.encode()), key.encode()))}
