@@ -17,7 +17,7 @@ from pathlib import Path
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
 from cmsmcp.site.definitions import load_definitions
-from cmsmcp.site.indexer import Indexer
+from cmsmcp.site.index.indexer import Indexer
 from cmsmcp.site.open import INDEX_FOLDER, OpenSite, open_site
 
 _WARM = """
