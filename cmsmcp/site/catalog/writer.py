@@ -221,7 +221,7 @@ class Catalog:
         for values in cursor:
             found = dict(zip(names, values, strict=True))
             for name in ("taxonomies", "fields", "headings"):
-                found[name] = json.loads(found[name])
+                found[name] = json.loads(found[name]) if len(found[name]) > len("{}") else ()
             found["publish_at"] = found["publish_at"] or None
             found["unpublish_at"] = None if found["unpublish_at"] == FOREVER else found["unpublish_at"]
             yield found

@@ -51,7 +51,7 @@ def build_schema() -> tantivy.Schema:
 def search_document(row: int, found: Mapping[str, Any]) -> Document:
     """The engine's document. `found` has the keys of `Catalog.searchable`."""
     title = found["title"]
-    terms = [term for values in found["taxonomies"].values() for term in values]
+    terms = [term for values in dict(found["taxonomies"]).values() for term in values]
     head = "\n".join([found["slug"], found["summary"], *found["headings"], *terms])
     body = "\n".join([found["text"], *leaf_texts(found["fields"])])
     document = Document()
