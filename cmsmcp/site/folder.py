@@ -1,4 +1,4 @@
-"""One folder of a theme or a plugin: its files, the links that leave it, and a signature that changes when they do.
+"""One folder of a theme or a plugin: its files, the links that leave the site, and a signature that changes when they do.
 
 Knows nothing of what the files mean. Nothing is read, so a scan is cheap enough to run at every call; what is derived from
 the files is kept by `Kept` for as long as the signature stays.
@@ -28,8 +28,7 @@ MAX_DEPTH = 24
 class Folder:
     """`path` and everything in `files` and `escapes` are site paths, sorted. `truncated`: there was more than MAX_FILES or MAX_DEPTH.
 
-    `escapes` are symbolic links that name something outside the folder; they are not among `files`. Links to a file inside
-    are; links to a folder inside are left out, since that folder is walked itself.
+    Links are followed inside the site, each folder once. `escapes` are those that leave it; they are not among `files`.
     """
 
     path: str
@@ -70,6 +69,7 @@ def scan(root: Path, relative: str, skip: frozenset[str], deadline: Deadline) ->
     if not inside(root, root / relative):
         return Folder(relative, (), (relative,), False, b"outside")
     base = os.path.realpath(root / relative)
+    walked = {base}
     digest = blake2b(digest_size=16)
     files: list[str] = []
     escapes: list[str] = []
@@ -80,8 +80,11 @@ def scan(root: Path, relative: str, skip: frozenset[str], deadline: Deadline) ->
         place, shown, depth = pending.pop()
         for entry in _entries(place):
             name = f"{shown}/{entry.name}"
-            kind, found = _kind(base, entry)
+            kind, found = _kind(root, entry)
             digest.update(f"{name}\0{kind}\0{found}\n".encode("utf-8", "surrogateescape"))
+            if kind == "linked folder" and (target := os.path.realpath(entry.path)) not in walked and not _is_below(target, base):
+                walked.add(target)
+                kind = "folder"
             if kind == "folder" and entry.name not in skip:
                 truncated |= depth >= MAX_DEPTH
                 if depth < MAX_DEPTH:
@@ -104,13 +107,15 @@ def _entries(place: str) -> Iterator[os.DirEntry[str]]:
         return
 
 
-def _kind(base: str, entry: os.DirEntry[str]) -> tuple[str, str]:
-    """("file", "folder", "escape" or "other", what makes it differ from an earlier state of itself)."""
+def _kind(root: Path, entry: os.DirEntry[str]) -> tuple[str, str]:
+    """("file", "folder", "linked folder", "escape" or "other", what makes it differ from an earlier state of itself)."""
     try:
         if entry.is_symlink():
-            if not inside(base, entry.path):
+            if not inside(root, entry.path):
                 return "escape", ""
             found = entry.stat()
+            if stat.S_ISDIR(found.st_mode):
+                return "linked folder", os.path.realpath(entry.path)
             return ("file" if stat.S_ISREG(found.st_mode) else "other"), _state(found)
         found = entry.stat(follow_symlinks=False)
     except OSError:
@@ -118,6 +123,10 @@ def _kind(base: str, entry: os.DirEntry[str]) -> tuple[str, str]:
     if stat.S_ISDIR(found.st_mode):
         return "folder", ""
     return ("file" if stat.S_ISREG(found.st_mode) else "other"), _state(found)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
 
 
 def _state(found: os.stat_result) -> str:

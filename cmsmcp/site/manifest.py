@@ -105,7 +105,7 @@ def open_manifest(root: Path, folder: Folder, file: str) -> Manifest:
     if folder.outside:
         return _without(folder.path, UNREADABLE, None, "the folder is a link that leaves the site; put the folder itself here")
     if path in folder.escapes:
-        return _without(path, UNREADABLE, None, f"{file} is a link that leaves the folder; put the file itself here")
+        return _without(path, UNREADABLE, None, f"{file} is a link that leaves the site folder; put the file itself here")
     try:
         source = read_bounded(root, path, MAX_BYTES).decode("utf-8-sig")
         node = load(source.replace("\r\n", "\n"), path, max_nodes=MAX_NODES)

@@ -99,7 +99,7 @@ def test_a_manifest_that_is_a_link_out_of_the_theme_is_not_read(site, tmp_path_f
     (site.root / "themes/linked").mkdir()
     (site.root / "themes/linked/theme.yaml").symlink_to(outside)
     found = site.manifest("linked")
-    assert found["title"] == "linked" and "leaves the folder" in found["diagnostics"][0]["message"]
+    assert found["title"] == "linked" and "leaves the site folder" in found["diagnostics"][0]["message"]
 
 
 def test_results_follow_the_files(site) -> None:

@@ -89,12 +89,16 @@ def test_names_of_templates(faults) -> None:
     assert [one[:2] for one in faults({"layouts/list.html": '\n{{ template "nowhere" . }}'})] == [("layouts/list.html", 2)]
 
 
-def test_a_link_out_of_the_theme_is_an_error_and_is_not_read(site, faults) -> None:
-    """§7 "symbolic link"; domain §2: a theme must not borrow files from elsewhere."""
-    site.write("content/secret.css", "a { background: url(https://seen.example/) }")
+def test_a_link_out_of_the_site_is_an_error_and_one_inside_it_is_followed(site, faults, tmp_path_factory) -> None:
+    """docs/rules.md, symbolic links: followed inside the site, folders too and each once; an error where one leaves it."""
+    outside = tmp_path_factory.mktemp("outside") / "secret.css"
+    outside.write_text("a { background: url(https://secret.example/) }")
+    site.write("content/shared/common.css", "a { background: url(https://seen.example/) }")
     site.theme("bent")
     (site.root / "themes/bent/assets").mkdir()
-    (site.root / "themes/bent/assets/a.css").symlink_to(site.root / "content/secret.css")
+    (site.root / "themes/bent/assets/a.css").symlink_to(outside)
+    (site.root / "themes/bent/assets/shared").symlink_to(site.root / "content/shared")
+    (site.root / "content/shared/again").symlink_to(site.root / "content/shared")
     (site.root / "themes/bent/assets/own.html").symlink_to("../layouts/list.html")
     (site.root / "themes/bent/layouts/partials/footer.html").unlink()
     (site.root / "themes/bent/layouts/partials/footer.html").symlink_to("/etc/hostname")
@@ -102,7 +106,8 @@ def test_a_link_out_of_the_theme_is_an_error_and_is_not_read(site, faults) -> No
     assert [one["path"] for one in found if "link leaves" in one["message"]] == [
         "themes/bent/assets/a.css", "themes/bent/layouts/partials/footer.html",
     ]
-    assert not any("seen.example" in one["message"] for one in found)
+    assert not any("secret.example" in one["message"] for one in found)
+    assert [one["path"] for one in found if "seen.example" in one["message"]] == ["themes/bent/assets/shared/common.css"]
 
 
 def test_a_theme_that_is_a_link_out_of_the_site_is_listed_and_invalid(site, tmp_path_factory) -> None:

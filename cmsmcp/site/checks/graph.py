@@ -8,8 +8,10 @@ from typing import Any
 
 from cmsmcp.site.checks.survey import Survey
 from cmsmcp.site.data.files import read_data
+from cmsmcp.site.folder import names_in, scan
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.themes.analysis import SKIPPED
 from cmsmcp.site.urls import normal_url
 from cmsmcp.site.walk import walk
 from cmsmcp.site.yaml.loader import Mapping as YamlMapping
@@ -96,9 +98,13 @@ def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def symlink(survey: Survey) -> Iterator[Diagnostic]:
-    """Links in the media and docs folders that leave the site; those among documents are found by the walk that reads them."""
-    docs = walk(survey.config.root, "docs", survey.deadline, _MAX_DOCS)
-    for path in (*survey.media.escapes, *docs.escapes):
+    """Links in the media, docs and theme folders that leave the site. Those among documents are found by the walk that reads them,
+    those of the active theme and of plugins by their own reports."""
+    config = survey.config
+    docs = walk(config.root, "docs", survey.deadline, _MAX_DOCS)
+    idle = [name for name in names_in(config.root, config.themes_dir) if name != config.theme]
+    themes = [scan(config.root, f"{config.themes_dir}/{name}", SKIPPED, survey.deadline) for name in idle]
+    for path in (*survey.media.escapes, *docs.escapes, *(path for theme in themes for path in theme.escapes)):
         yield Diagnostic(ERROR, "symlink", path, "this link leaves the site folder, so it is not followed; put the file itself here")
 
 

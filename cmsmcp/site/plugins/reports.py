@@ -186,4 +186,4 @@ def _faults(
             yield "code missing", diagnostic(ERROR, folder.path, None, "the plugin has no .go file")
     if not folder.outside:
         for path in folder.escapes:
-            yield "invalid", diagnostic(ERROR, path, None, "this link leaves the plugin's folder; put the file itself here")
+            yield "invalid", diagnostic(ERROR, path, None, "this link leaves the site folder; put the file itself here")

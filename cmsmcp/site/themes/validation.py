@@ -77,7 +77,7 @@ def _declared(theme: Theme) -> Iterator[Diagnostic]:
 
 def _links(folder: Folder) -> Iterator[Diagnostic]:
     for path in folder.escapes:
-        yield diagnostic(ERROR, path, None, "this link leaves the theme's folder; put the file itself here")
+        yield diagnostic(ERROR, path, None, "this link leaves the site folder; put the file itself here")
 
 
 def _files(theme: Theme) -> Iterator[Diagnostic]:
