@@ -74,7 +74,7 @@ class Settings:
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
-    """The three variables of the fixed interface. A variable that is set but blank is a fault: it never means its default."""
+    """The three variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
     faults = [f"{name} is set but empty; give it a value or unset it" for name in _VARIABLES if not variables.get(name, "x").strip()]
     if faults:

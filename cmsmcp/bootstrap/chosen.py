@@ -49,7 +49,7 @@ class Chosen:
 
     @property
     def audience(self) -> str:
-        """What tokens for this site are made out to (design §8)."""
+        """What tokens for this site are made out to (docs/rules.md, Tokens and roles)."""
         return self.settings.door.public_url or f"urn:cmsmcp:{self.settings.site_name}"
 
 

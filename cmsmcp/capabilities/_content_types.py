@@ -1,4 +1,4 @@
-"""Plank's content type as it goes out. Key order is part of the seed's contract: fields by length, then bytes (domain §4)."""
+"""Plank's content type as it goes out. Key order is part of the seed's contract: fields by length, then bytes (P22)."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""The health report (domain §2): shared by the tool and the resource."""
+"""The health report (docs/rules.md, Health): shared by the tool and the resource."""
 
 from marshmallow import Schema, fields
 

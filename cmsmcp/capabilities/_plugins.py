@@ -1,4 +1,4 @@
-"""Schemas shared by the plugin capabilities (domain §2)."""
+"""Schemas shared by the plugin capabilities."""
 
 from marshmallow import Schema, fields
 

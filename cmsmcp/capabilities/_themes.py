@@ -1,4 +1,4 @@
-"""Schemas and arguments shared by the theme capabilities (domain §2)."""
+"""Schemas and arguments shared by the theme capabilities."""
 
 from marshmallow import Schema, fields
 

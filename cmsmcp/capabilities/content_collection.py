@@ -1,4 +1,4 @@
-"""The published documents of a type (seed resource template; domain F27)."""
+"""The published documents of a type (F27)."""
 
 from marshmallow import fields
 

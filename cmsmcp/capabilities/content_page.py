@@ -1,4 +1,4 @@
-"""A page by slug, in the default language (seed resource template; domain F27)."""
+"""A page by slug, in the default language (F27)."""
 
 from cmsmcp.capabilities._documents import DocumentSchema, whole_of
 from cmsmcp.core.capability import Call, resource

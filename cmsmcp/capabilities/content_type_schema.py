@@ -1,4 +1,4 @@
-"""The full schema of one content type (seed resource; domain P17, P22, P25)."""
+"""The full schema of one content type (P17, P22, P25)."""
 
 from cmsmcp.capabilities._content_types import ContentTypeSchema, schema_uri
 from cmsmcp.core.capability import Call, resource

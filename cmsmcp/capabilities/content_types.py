@@ -1,4 +1,4 @@
-"""Plank's list of content types (seed resource; domain P16–P20)."""
+"""Plank's list of content types (P16–P20)."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""A documentation file by path (seed resource template; domain F30, checklist A-08)."""
+"""A documentation file by path (F30, A-08)."""
 
 from cmsmcp.core.capability import Call, Text, resource
 

@@ -1,4 +1,4 @@
-"""The API definition of the project (seed tool; domain F18)."""
+"""The API definition of the project (F18)."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""One document (seed tool; domain F15)."""
+"""One document (F15)."""
 
 from marshmallow import Schema
 

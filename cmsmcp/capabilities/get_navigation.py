@@ -1,4 +1,4 @@
-"""Menus and the published page index (seed tool; domain F16)."""
+"""Menus and the published page index (F16)."""
 
 from marshmallow import Schema, fields
 
@@ -16,7 +16,7 @@ class EntrySchema(Schema):
 
 
 class LeafSchema(EntrySchema):
-    """The third level is the last (domain §4, navigation)."""
+    """The third level is the last (docs/rules.md, Menus and redirects)."""
 
 
 class BranchSchema(EntrySchema):

@@ -1,4 +1,4 @@
-"""One plugin's report (seed tool; domain F23)."""
+"""One plugin's report (F23)."""
 
 from marshmallow import Schema
 

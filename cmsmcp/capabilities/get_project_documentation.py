@@ -1,4 +1,4 @@
-"""The project's own documentation files (seed tool; domain F17)."""
+"""The project's own documentation files (F17)."""
 
 from marshmallow import Schema, fields
 

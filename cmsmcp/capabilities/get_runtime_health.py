@@ -1,4 +1,4 @@
-"""Health and readiness (seed tool; domain F24)."""
+"""Health and readiness (F24)."""
 
 from marshmallow import Schema
 

@@ -1,4 +1,4 @@
-"""A theme's manifest (seed tool; domain F19)."""
+"""A theme's manifest (F19)."""
 
 from cmsmcp.capabilities._themes import ManifestSchema, ThemeInput
 from cmsmcp.core.capability import Call, tool

@@ -1,4 +1,4 @@
-"""External assets of a theme and its CSP (seed tool; domain F20)."""
+"""External assets of a theme and its CSP (F20)."""
 
 from cmsmcp.capabilities._themes import SecurityReportSchema, ThemeInput
 from cmsmcp.core.capability import Call, tool

@@ -1,4 +1,4 @@
-"""Documents by filter (seed tool; domain F14)."""
+"""Documents by filter (F14)."""
 
 from marshmallow import fields
 

@@ -1,4 +1,4 @@
-"""Installed plugins and how they stand (seed tool; domain F22)."""
+"""Installed plugins and how they stand (F22)."""
 
 from marshmallow import fields
 

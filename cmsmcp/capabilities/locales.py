@@ -1,4 +1,4 @@
-"""Plank's locales (seed resource; domain P18, P21)."""
+"""Plank's locales (P18, P21)."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""All plugins (seed resource; domain F29)."""
+"""All plugins (F29)."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""Health and readiness (seed resource; domain F29)."""
+"""Health and readiness (F29)."""
 
 from cmsmcp.capabilities._health import HealthSchema
 from cmsmcp.core.capability import Call, resource

@@ -1,4 +1,4 @@
-"""Ranked search (seed tool; domain F13)."""
+"""Ranked search (F13)."""
 
 from marshmallow import fields
 from marshmallow.validate import Length

@@ -1,4 +1,4 @@
-"""A theme's manifest (seed resource template; domain F28)."""
+"""A theme's manifest (F28)."""
 
 from cmsmcp.capabilities._themes import ManifestSchema
 from cmsmcp.core.capability import Call, resource

@@ -1,4 +1,4 @@
-"""External assets of a theme and its CSP (seed resource template; domain F28)."""
+"""External assets of a theme and its CSP (F28)."""
 
 from cmsmcp.capabilities._themes import SecurityReportSchema
 from cmsmcp.core.capability import Call, resource

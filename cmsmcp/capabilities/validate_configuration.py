@@ -1,4 +1,4 @@
-"""Faults of configuration, theme and site graph (seed tool; domain F25)."""
+"""Faults of configuration, theme and site graph (F25)."""
 
 from marshmallow import Schema, fields
 from marshmallow.validate import OneOf, Range

@@ -1,4 +1,4 @@
-"""Faults of a theme (seed tool; domain F21). Applies nothing."""
+"""Faults of a theme (F21). Applies nothing."""
 
 from marshmallow import Schema, fields
 

@@ -1,4 +1,4 @@
-"""The way in and out of governance: one decision before the work, one release after it (design §7).
+"""The way in and out of governance: one decision before the work, one release after it (docs/rules.md, Governance order).
 
 Everything that costs something enters here. Must not know what the work is.
 """

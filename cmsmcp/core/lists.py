@@ -51,7 +51,7 @@ def list_tools(exchange: Exchange) -> messages.Result:
 
 
 def list_templates(exchange: Exchange) -> messages.Result:
-    """Every registered template; one without variables names a concrete resource and is in resources/list too (domain F29)."""
+    """Every registered template; one without variables names a concrete resource and is in resources/list too (F29)."""
 
     def build(_deadline: Deadline) -> list[Entry]:
         return [

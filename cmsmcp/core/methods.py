@@ -1,6 +1,6 @@
 """The methods we serve, in which era, and whether they are answered at once. A method that is not here is -32601.
 
-Prompts, completion, logging, subscriptions and tasks get a row each when they are served and declared (checklist §1.1).
+Prompts, completion, logging, subscriptions and tasks get a row each when they are served and declared (T-01).
 The work lives elsewhere and is imported when first needed: the handshake must not wait for it.
 """
 
@@ -55,7 +55,7 @@ def _discover(exchange: Exchange) -> messages.Result:
 
 
 def _ping(exchange: Exchange) -> messages.Result:
-    """Exactly `{}` in every legacy revision (checklist §1.1)."""
+    """Exactly `{}` in every legacy revision (LG-04)."""
     charge(exchange)
     return {}
 

@@ -101,7 +101,7 @@ class Content(Protocol):
         self, *, slug: str | None, url: str | None, id: str | None, type: str | None, lang: str | None,
         visibility: Visibility, deadline: Deadline,
     ) -> Document:
-        """The one document that every given key agrees on, body included (domain F15).
+        """The one document that every given key agrees on, body included (F15).
 
         None given, or keys that disagree: InvalidArguments. A slug prefers the default language, then page, then post;
         if several remain: InvalidArguments that lists their ids. Nothing visible: NotFound. `lang` follows that locale's
@@ -151,7 +151,7 @@ class Docs(Protocol):
 
 
 class ContentTypes(Protocol):
-    """Plank's content types and locales (domain §4), keys in Plank's order."""
+    """Plank's content types and locales (docs/rules.md, Content types), keys in Plank's order."""
 
     def all(self) -> Sequence[Mapping[str, Any]]:
         """Whole persisted objects, sorted by name."""
@@ -199,7 +199,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `client` keys the rate limit; `capabilities` are CMS capabilities (domain §3), `{"*"}` for a local actor.
+    """Who asks. `client` keys the rate limit; `capabilities` are CMS capabilities, `{"*"}` for a local actor.
 
     `scopes` are those the caller holds (token, or configured for stdio), already cut to what the configuration enables.
     """
@@ -245,7 +245,7 @@ class Verdict:
 
 
 class Admission(Protocol):
-    """Rate, permits, revocation and the audit stream, decided in one step (design: one Redis script).
+    """Rate, permits, revocation and the audit stream, decided in one step (docs/rules.md, Governance order).
 
     Raises Unavailable when it cannot decide. `release` frees the permit and appends the outcome; it must be called
     exactly once for every admitted Ask, and calling it twice frees nothing twice.

@@ -1,4 +1,4 @@
-"""All capabilities, found by importing one package. Nothing registers itself and nothing is listed elsewhere (design §5).
+"""All capabilities, found by importing one package. Nothing registers itself and nothing is listed elsewhere.
 
 Discovery refuses what the public contract forbids, so that a faulty declaration stops the start, not a call.
 """
@@ -27,8 +27,8 @@ class RegistrationError(ValueError):
 class Registry:
     """Read-only. `tools` maps wire names to tools in name order; `resources` maps templates to resources.
 
-    Of two versions of one name the newest keeps the name, the older is `<name>_v<major>` (seed F34). Resources whose URI has no
-    variable come first, each group by URI: the order of resources/list (domain P16).
+    Of two versions of one name the newest keeps the name, the older is `<name>_v<major>` (F34). Resources whose URI has no
+    variable come first, each group by URI: the order of resources/list (P16).
     """
 
     def __init__(self, capabilities: Iterable[Capability]) -> None:

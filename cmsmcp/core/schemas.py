@@ -1,6 +1,6 @@
 """JSON Schema (2020-12) of what capabilities declare, from marshmallow through apispec; each made once.
 
-Published schemas are flat and plain (design §5): clients drop a whole server over one odd schema. Nested schemas are inlined, so
+Published schemas are flat and plain: clients drop a whole server over one odd schema. Nested schemas are inlined, so
 there is no `$ref`; the root is an object with `properties`, and `additionalProperties: false` on what goes in.
 Imports the schema libraries, so nothing before the first reply may import this module.
 """

@@ -44,7 +44,7 @@ class Outcome:
 
     `code` is that of the error in `body`, if any; `retry_after` in seconds. `status` is a hint for doors that speak HTTP: it
     tells refusals of the protocol (400, 404) from errors of a well-formed request (200), which one code cannot
-    (checklist §1.5). `scopes` are those a 403 must name.
+    (docs/rules.md, Revisions). `scopes` are those a 403 must name.
     """
 
     body: bytes | None = None
@@ -135,7 +135,7 @@ class Service:
         return Outcome() if exchange.flight.cancelled else outcome
 
     def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
-        """2025-03-26 only. Members run one after the other (checklist A-06)."""
+        """2025-03-26 only. Members run one after the other (A-06)."""
         replies = []
         for member in batch.members:
             outcome: Outcome | Pending

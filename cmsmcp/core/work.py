@@ -68,6 +68,6 @@ class Work:
         except BaseException as error:  # noqa: BLE001 - it belongs to whoever waits
             self._error = error
         self._finished = True
-        # Left before the waiter is woken: whoever is answered in time then finds the permit already given back (design §7).
+        # Left before the waiter is woken: whoever is answered in time then finds the permit already given back.
         self.leave()
         flight.settled.set()

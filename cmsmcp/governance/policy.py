@@ -57,7 +57,7 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules in force for one server. Nothing is served unless `enabled`, which is off by default (seed F46)."""
+    """The rules in force for one server. Nothing is served unless `enabled`, which is off by default (F46)."""
 
     enabled: bool = False
     read_only: bool = True

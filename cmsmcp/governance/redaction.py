@@ -1,4 +1,4 @@
-"""Take secrets out of a JSON value: by the name of a key, and by what a string looks like (seed F40, C054).
+"""Take secrets out of a JSON value: by the name of a key, and by what a string looks like (F40, C054).
 
 Knows rules, nothing of where a value came from or goes. Names are read in tokens (`names.py`), never by substring; patterns
 live in `patterns.py`. Structure and key names stay: a masked string becomes `MARK`, a masked number null, and a boolean under

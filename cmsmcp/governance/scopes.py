@@ -1,7 +1,7 @@
 """Scopes: their names, the CMS capability behind each, and the two questions every door asks.
 
 May a caller use something that needs a scope (`missing`, `allowed`, `require`), and which documents may it see (`visibility`)?
-Knows roles and rights (the seed's table, domain §3). Must not know tokens, documents or transports.
+Knows roles and rights (F37, F38). Must not know tokens, documents or transports.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CAPABILITY_OF = MappingProxyType({
 READ_SCOPES = frozenset({"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"})
 MUTATING_SCOPES = frozenset(CAPABILITY_OF) - READ_SCOPES - {READ_UNPUBLISHED}
 DEFAULT_SCOPES = READ_SCOPES | {READ_UNPUBLISHED}
-"""What a configuration without `scopes` enables (seed F5)."""
+"""What a configuration without `scopes` enables (F5)."""
 
 OPERATOR_CAPABILITY_OF = MappingProxyType({"read:ops": "dashboard.read", "audit:read": "audit.read", "tokens:revoke": "users.manage"})
 """Scopes of an `operator` token, which opens `/ops` and nothing else; `site.yaml` does not list them."""
@@ -50,7 +50,7 @@ ROLES = MappingProxyType({
     "reviewer": frozenset({"dashboard.read", "documents.read", "documents.review", "documents.history", "documents.diff",
                            "media.read", "audit.read"}),
 })
-"""Foundry's roles (domain §3). An unknown role holds nothing."""
+"""Foundry's roles (docs/rules.md, Tokens and roles). An unknown role holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def missing(policy: Policy, caller: Caller, scope: str) -> str | None:
     """Why `caller` may not use `scope`, in one line; None when it may.
 
     The scope must be enabled here, held by the caller, and backed by its CMS capability; `x.own` is enough at this gate
-    (rows are filtered by `visibility`). Mutating scopes are reserved: no configuration opens them (seed F6).
+    (rows are filtered by `visibility`). Mutating scopes are reserved: no configuration opens them (F6).
     """
     capability = CAPABILITY_OF.get(scope)
     if capability is None:
@@ -93,7 +93,7 @@ def require(policy: Policy, caller: Caller, scope: str) -> None:
 
 
 def visibility(policy: Policy, caller: Caller, status: str | None) -> Visibility:
-    """Which documents `caller` sees when it asks for `status`: one of STATUSES, or "all". None is published (domain F14).
+    """Which documents `caller` sees when it asks for `status`: one of STATUSES, or "all". None is published (F14).
 
     Anything but published needs `read:unpublished` and exact `documents.read`; with `documents.read.own` alone, unpublished
     documents narrow to those of the caller's subject. An unknown status raises InvalidArguments, a lacking right ScopeRefused.

@@ -1,6 +1,6 @@
 """Who may knock at the HTTP door, before any token: Host, Origin, address. Fixed lists: rebinding controls Host and Origin alike.
 
-Knows names and networks; must not know requests, tokens or replies (checklist AU-08).
+Knows names and networks; must not know requests, tokens or replies (AU-08).
 """
 
 from __future__ import annotations

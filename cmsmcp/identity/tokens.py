@@ -36,7 +36,7 @@ DOORS = MappingProxyType({
     "api": frozenset({"read-only", "full-access"}),
     "ops": frozenset({"operator"}),
 })
-"""Which access types a door lets in (seed P5, P6)."""
+"""Which access types a door lets in (P5, P6)."""
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)")
 _CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "access", "scope", "capabilities")
@@ -54,7 +54,7 @@ class TokenRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What `tokens create` asks for. `ttl` in seconds; `scopes` None means the default of the access type (design §8)."""
+    """What `tokens create` asks for. `ttl` in seconds; `scopes` None means the default of the access type."""
 
     name: str
     access: str = "mcp-server"
@@ -106,7 +106,7 @@ class Tokens:
     def authenticate(self, authorization: str | None, door: str) -> Caller:
         """The caller behind an `Authorization` header, at a door of DOORS; else TokenRefused with the seed's body.
 
-        401 without a bearer token, 401 when it is not ours or has expired, 403 when it opens another door (domain §4, P23, P24).
+        401 without a bearer token, 401 when it is not ours or has expired, 403 when it opens another door (P23, P24).
         """
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():

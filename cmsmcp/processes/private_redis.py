@@ -102,7 +102,7 @@ def find_server() -> str:
 
 
 def _command(program: str, place: Path, data: Path) -> list[str]:
-    # noeviction: a full Redis must refuse, never drop audit records (governance §2). everysec: a killed server loses nothing,
+    # noeviction: a full Redis must refuse, never drop audit records. everysec: a killed server loses nothing,
     # a power cut about a second.
     options = {
         "port": "0", "unixsocket": str(place), "unixsocketperm": "700", "dir": str(data), "daemonize": "no", "loglevel": "warning",

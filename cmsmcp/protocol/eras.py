@@ -1,4 +1,4 @@
-"""Which revision a request speaks, as ordered steps of which the first failure wins (checklist §1.2 steps 9–13, §1.3, §1.7).
+"""Which revision a request speaks, as ordered steps of which the first failure wins (docs/rules.md, Revisions).
 
 Two eras: *modern* requests (2026-07-28) carry their revision and capabilities in `params._meta`; *legacy* ones rely on an earlier
 `initialize`. Works the same with headers (HTTP) and without (stdio, `headers=None`). Knows no method table and no session store.
@@ -31,7 +31,7 @@ class Era:
     """How one request is served. `modern` means it carried its own envelope.
 
     A client that initialised with 2026-07-28 is not modern, yet its `revision` is: it gets legacy semantics plus the additive
-    result fields (design §2). `client_capabilities` come from the envelope, so they hold for this request alone.
+    result fields. `client_capabilities` come from the envelope, so they hold for this request alone.
     """
 
     revision: str
@@ -45,7 +45,7 @@ class Era:
 
     @property
     def structured(self) -> bool:
-        """Whether the revision knows `outputSchema` and `structuredContent` (checklist §1.8)."""
+        """Whether the revision knows `outputSchema` and `structuredContent`."""
         return self.revision != WITHOUT_STRUCTURE
 
 
@@ -98,7 +98,7 @@ def negotiate(params: Mapping[str, Any]) -> str:
 
 
 def batches_allowed(headers: Mapping[str, str] | None, bound: str | None) -> bool:
-    """Arrays exist in 2025-03-26 alone, named by the header or negotiated before (checklist A-06, ST-11)."""
+    """Arrays exist in 2025-03-26 alone, named by the header or negotiated before (A-06, ST-11)."""
     named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
     return (named or bound) == WITHOUT_STRUCTURE
 

@@ -75,7 +75,7 @@ class NotFound(CallError):
 
 
 class ContentTypeNotFound(NotFound):
-    """Plank's own refusal: its message and `data.slug` are part of the seed's contract (domain P25)."""
+    """Plank's own refusal: its message and `data.slug` are part of the seed's contract (P25)."""
 
     def __init__(self, slug: str) -> None:
         super().__init__("content type", slug)

@@ -1,4 +1,4 @@
-"""Whether the HTTP headers of a modern request agree with its body (checklist §1.4, §1.9). Names are lower-case, values untrusted:
+"""Whether the HTTP headers of a modern request agree with its body (docs/rules.md, Revisions). Names are lower-case, values untrusted:
 nothing is ever authorised from them."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """JSON-RPC 2.0 as MCP uses it: bytes to a frozen message, reply values to bytes. Knows no method and no revision.
 
-Strict where leniency is a hole (checklist §1.1): UTF-8 only, no NaN or Infinity, no duplicate keys, bounded depth and numbers,
+Strict where leniency is a hole (docs/rules.md, Revisions): UTF-8 only, no NaN or Infinity, no duplicate keys, bounded depth and numbers,
 no lone surrogates, ids that are strings or integers. orjson proves the bytes well-formed, at a bounded depth, before the
 standard library reads them; only the latter keeps integers exact and shows duplicate keys.
 """

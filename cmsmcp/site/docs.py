@@ -1,4 +1,4 @@
-"""The project's own documentation: text files under `docs/`, and the API definition among them (domain F17, F18, F30).
+"""The project's own documentation: text files under `docs/`, and the API definition among them (F17, F18, F30).
 
 Paths are taken as they are, one component after the other: nothing is decoded, and a path that is not plainly below `docs/`
 is one that does not exist. Must not know how results are sent; a file over MAX_BYTES is never loaded.

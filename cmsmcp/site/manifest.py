@@ -36,7 +36,7 @@ class Diagnostic(TypedDict):
 
 
 class FieldDefinition(TypedDict, total=False):
-    """One field of a schema (domain §1, types). `name`, `label`, `type` and `required` are always there, the rest if declared.
+    """One field of a schema. `name`, `label`, `type` and `required` are always there, the rest if declared.
 
     `fields` belongs to objects, `item` to repeaters; both nest, at most 8 deep. `default` is any JSON value.
     """
@@ -157,7 +157,7 @@ def rows(read: ConfigReader, path: str) -> list[ConfigReader]:
 
 
 def field_definitions(read: ConfigReader, path: str, depth: int = 0) -> list[FieldDefinition]:
-    """The field schema at `path` (domain §1, types)."""
+    """The field schema at `path`."""
     return [_field_definition(row, depth) for row in rows(read, path)]
 
 

@@ -1,6 +1,6 @@
 """The media files of a site and the two ways to refer to one: `media:<collection>/<path>` and the URL `/<collection>/<path>`.
 
-Collections are folders below `content/` (domain §1); names, sizes and references only, no contents. Knows nothing of documents.
+Collections are folders below `content/` (docs/rules.md, Files); names, sizes and references only, no contents. Knows nothing of documents.
 """
 
 from __future__ import annotations

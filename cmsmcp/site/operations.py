@@ -1,6 +1,6 @@
 """How the site is doing: the `Operations` port. Health is cheap and never fails; validation is thorough (`validation`).
 
-Nothing is written, not even a probe: access is asked of the system (domain §2 "Health"). Counts take in unpublished documents,
+Nothing is written, not even a probe: access is asked of the system (docs/rules.md, Health). Counts take in unpublished documents,
 for these reports are for the people who run the site.
 """
 
@@ -194,7 +194,7 @@ class SiteOperations:
 
 
 def _storage(config: SiteConfig) -> Iterator[Check]:
-    """Folders that can be entered and listed. One that is not there is an empty one (domain §7 "missing folders")."""
+    """Folders that can be entered and listed. One that is not there is an empty one."""
     for name in ("content", "data", "public", "themes", "plugins"):
         folder = getattr(config, f"{name}_dir")
         path = config.root / folder

@@ -1,6 +1,6 @@
 """Containment: which files belong to the site. Everything this room reads goes through here.
 
-A symbolic link is followed as long as what it names lies inside the site folder (domain §7). Knows nothing of what the files mean.
+A symbolic link is followed as long as what it names lies inside the site folder. Knows nothing of what the files mean.
 Faults name paths relative to the site, never absolute ones.
 """
 

@@ -1,7 +1,7 @@
 """The one spelling of a URL path on this site, so that menus, redirects, links and documents can be compared as text.
 
-Segments are NFC and percent-encoded (domain §7 "slug"); a path starts with `/` and ends with `/` unless its last segment
-has a `.` (domain §1).
+Segments are NFC and percent-encoded (docs/rules.md, Identity and URLs); a path starts with `/` and ends with `/` unless its last segment
+has a `.`.
 """
 
 from __future__ import annotations

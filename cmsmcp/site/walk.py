@@ -1,4 +1,4 @@
-"""The files below a folder of the site, links followed inside the site only (domain §7). Nothing is read.
+"""The files below a folder of the site, links followed inside the site only (docs/rules.md, Files). Nothing is read.
 
 Knows sizes and times, not meanings. Dot files, editors' leftovers and names that are no text are passed over in silence.
 """

@@ -1,7 +1,7 @@
 """The HTTP door: `/mcp` as a Flask blueprint. Bytes and headers in, status and headers out.
 
 Knows what a wire needs: sizes, verbs, bearer tokens, media types, statuses. Must not know what a message means; the service decides
-that. The order of the checks is the contract (MCP 2026-07-28 basic/transports; design §7): the first failure wins.
+that. The order of the checks is the contract (docs/rules.md, HTTP order of checks): the first failure wins.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class _Endpoint:
             raise Refusal(503, body, {"Retry-After": str(error.retry_after)}) from None
 
     def _refuse(self, refusal: Refusal) -> Response:
-        """A flood of rubbish is not free: refusals draw on a bucket of their address (checklist §1.2)."""
+        """A flood of rubbish is not free: refusals draw on a bucket of their address."""
         environ = request.environ
         address = self._gate.peers.address(environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", ""))
         try:
@@ -162,7 +162,7 @@ def _check_media_types() -> None:
 
 
 def _wants_stream() -> bool:
-    """A GET for an event stream, or from a client of 2026-07-28: both take 405 for the answer that there is none (checklist §1.7)."""
+    """A GET for an event stream, or from a client of 2026-07-28: both take 405 for the answer that there is none."""
     if request.environ.get("HTTP_MCP_PROTOCOL_VERSION", "").strip() == MODERN:
         return True
     accept = request.environ.get("HTTP_ACCEPT", "")
@@ -196,7 +196,7 @@ def _read_body(limit: int) -> bytes:
 
 
 def _metadata() -> dict[str, Any]:
-    """What Plank's `GET /mcp` says, and what else is served (domain P8)."""
+    """What Plank's `GET /mcp` says, and what else is served (P8)."""
     return {
         "name": "cmsmcp", "transport": "streamable-http", "endpoint": "/mcp", "protocolVersion": LATEST_LEGACY,
         "protocolVersions": list(SUPPORTED), "capabilities": ["resources", "tools"],
@@ -216,12 +216,12 @@ def _response(outcome: Outcome) -> Response:
 
 
 def _refusal(status: int, message: str, **headers: str) -> Refusal:
-    """In the shape of the seed's refusals: `{"error": "…"}` (domain P23, §4)."""
+    """In the shape of the seed's refusals: `{"error": "…"}` (P23)."""
     return Refusal(status, json.dumps({"error": message}).encode(), headers)
 
 
 def _rpc_refusal(status: int, message: str, code: int = errors.INVALID_REQUEST) -> Refusal:
-    """As a JSON-RPC error: a client of both eras takes anything else for a server that only knows the older one (checklist §1.5)."""
+    """As a JSON-RPC error: a client of both eras takes anything else for a server that only knows the older one."""
     return Refusal(status, error_reply(None, code, message))
 
 

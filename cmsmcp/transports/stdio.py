@@ -1,4 +1,4 @@
-"""MCP over standard input and output: one JSON-RPC message a line (checklist §3). The only module that touches the streams.
+"""MCP over standard input and output: one JSON-RPC message a line (MCP, transports, stdio). The only module that touches the streams.
 
 Bytes of a line go to the Service, the reply goes out as a line; logs and stray prints go to standard error. Knows no method.
 """

@@ -1,6 +1,6 @@
 """Which rows a caller may see, as SQL and as a search query. One rule in two dialects; a test holds them to `documents.status_at`.
 
-The clock turns a stored status into the one that counts (domain §1 "Status"): past `unpublish_at` a document is a draft, and
+The clock turns a stored status into the one that counts (docs/rules.md, Status): past `unpublish_at` a document is a draft, and
 a published one whose `publish_at` lies ahead is scheduled. Every list, look-up, search and count goes through here.
 """
 

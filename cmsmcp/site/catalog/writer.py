@@ -164,7 +164,7 @@ class Catalog:
     # twins
 
     def settle_twins(self) -> tuple[list[Twin], set[int]]:
-        """Serve the first in path order of documents with equal URL or id (domain §7), hide the rest. Within a transaction.
+        """Serve the first in path order of documents with equal URL or id (docs/rules.md, Odd places), hide the rest. Within a transaction.
 
         Returns those hidden, and the rows whose being served has changed.
         """

@@ -1,4 +1,4 @@
-"""Checks of the site as a whole: slugs, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it (domain §2)."""
+"""Checks of the site as a whole: slugs, layouts, taxonomies, menus, redirects, theme, plugins, links that leave it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def redirects(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
-    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry (domain §4)."""
+    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry."""
     kinds = {kind["slug"]: kind for kind in survey.types}
     tables = {kind["tableName"]: kind["slug"] for kind in survey.types}
     known: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""Checks of what documents refer to: internal links, fragments, media, and media that nothing refers to (domain §2, §7)."""
+"""Checks of what documents refer to: internal links, fragments, media, and media that nothing refers to."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def broken_media_refs(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def orphaned_media(survey: Survey) -> Iterator[Diagnostic]:
-    """Files that no content, front matter, theme, plugin, configuration or other media file mentions (domain §7)."""
+    """Files that no content, front matter, theme, plugin, configuration or other media file mentions (docs/rules.md, Odd places)."""
     left = {key: file for key, file in survey.media.files.items() if not _is_bundled(key)}
     for key in _used(survey):
         if not left:

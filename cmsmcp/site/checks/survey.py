@@ -1,6 +1,6 @@
 """What every check asks: the site's configuration, its catalog, its media, and whether a URL leads anywhere.
 
-Made once for a validation, so that the checks work on the final set of URLs (domain §7 "links": two passes). Drafts are part of it.
+Made once for a validation, so that the checks work on the final set of URLs, drafts included.
 Knows what exists, not what is right.
 """
 
@@ -25,7 +25,7 @@ from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, read_bounded
 from cmsmcp.site.urls import is_absolute, normal_path, split_url
 
-# What the site's server answers itself, beside the feeds (domain §1 "Other routes"); the bundle is made of the CSS files.
+# What the site's server answers itself, beside the feeds (docs/rules.md, Identity and URLs); the bundle is made of the CSS files.
 _FIXED = ("/search.json", "/preview-links.json", "/assets/css/foundry.bundle.css", "/robots.txt", "/favicon.ico")
 _MAX_SOURCE = 1024 * 1024
 
@@ -161,6 +161,6 @@ def is_relative(target: str) -> bool:
 
 
 def author_slug(name: str) -> str:
-    """Letters and digits of any script, lower case, the rest as single dashes (domain §6)."""
+    """Letters and digits of any script, lower case, the rest as single dashes."""
     kept = "".join(c if unicodedata.category(c)[0] in "LN" else "-" for c in name.strip().lower())
     return re.sub(r"-+", "-", kept).strip("-")

@@ -1,6 +1,6 @@
-"""Everything that is wrong with the site, in one report: configuration, theme, plugins, documents, links (domain §2, F25).
+"""Everything that is wrong with the site, in one report: configuration, theme, plugins, documents, links (docs/rules.md, Validation; F25).
 
-Each check is one function from a survey to diagnostics; to add one, write it in a `checks_` module and add its row to CHECKS.
+Each check is one function from a survey to diagnostics; to add one, write it in a module of this room and add its row to CHECKS.
 What reading found already (front matter, types, menus, redirects, configuration) comes from the catalog and the configuration.
 """
 

@@ -1,4 +1,4 @@
-"""site.yaml's tree made into `SiteConfig`, with Foundry's defaults (domain §1 "Config"). Must not read files other than folder names."""
+"""site.yaml's tree made into `SiteConfig`, with Foundry's defaults. Must not read files other than folder names."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def _folders(path: Path) -> list[str]:
         with os.scandir(path) as entries:
             found = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError:
-        return []  # absent or unreadable: empty, as domain §7 "missing folders" has it; the walk reports the rest
+        return []  # absent or unreadable: empty; the walk reports the rest
     return sorted(found)[:MAX_FOLDERS]

@@ -1,4 +1,4 @@
-"""The rules Foundry's own validation has for site.yaml (domain §2 "Config validation"), all of them reported, none fatal."""
+"""The rules Foundry's own validation has for site.yaml (docs/rules.md, Configuration), all of them reported, none fatal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which languages a site has and which folder is one of them (domain §7 "language folder", "locales").
+"""Which languages a site has and which folder is one of them (docs/rules.md, Languages).
 
 With `locales:` exactly those, compared without case and with `_` for `-`. Without it a folder is a language when it is an ISO 639-1
 code with or without a region: `posts/faq/` is none. The default language is always one. Pure: listings are passed in.
@@ -46,7 +46,7 @@ def folder_language(name: str, locales: Locales) -> str | None:
 def read_locales(node: Node | None, default_lang: str, found: Iterable[str]) -> tuple[Locales, list[Diagnostic]]:
     """`locales:` from site.yaml (None: absent), else the languages among the folder names `found`.
 
-    A blank `default_lang` means the first locale, else "en". The default is always among the codes (domain P21).
+    A blank `default_lang` means the first locale, else "en". The default is always among the codes (P21).
     """
     faults: list[Diagnostic] = []
     entries = _entries(node, faults) if node is not None else {}

@@ -1,4 +1,4 @@
-"""The configuration files as one tree: base, `site.<env>.yaml`, overlays, deploy target (domain §1 "Config").
+"""The configuration files as one tree: base, `site.<env>.yaml`, overlays, deploy target (docs/rules.md, Configuration).
 
 Maps merge deeply; lists and scalars replace. Every scalar keeps its own file and line. Light on purpose: a stdio server loads this before
 its first reply. Must not know what the keys mean, apart from `deploy`.

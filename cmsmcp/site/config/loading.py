@@ -1,4 +1,4 @@
-"""site.yaml, layered: `load_config` for the site, `load_node` for whoever checks blocks of their own (domain §1 "Config").
+"""site.yaml, layered: `load_config` for the site, `load_node` for whoever checks blocks of their own (docs/rules.md, Configuration).
 
 Light on purpose: a stdio server calls `load_node` before its first reply, so what only `load_config` needs is imported there.
 """

@@ -1,4 +1,4 @@
-"""One document by slug, URL or id (domain F15), in the locale asked for or the nearest fallback (C045).
+"""One document by slug, URL or id (F15), in the locale asked for or the nearest fallback (C045).
 
 A hidden document and an absent one are told apart nowhere: every query sees visible rows only (C049).
 """
@@ -116,7 +116,7 @@ class Lookup:
         return next((one for code in nearer for one in self._siblings(chosen) if one.lang == code), chosen)
 
     def _siblings(self, chosen: _Candidate) -> list[_Candidate]:
-        """Visible translations: same type and path below the language folder, else the same type and slug (domain §7)."""
+        """Visible translations: same type and path below the language folder, else the same type and slug (docs/rules.md, Odd places)."""
         parameters = {**self._parameters, "type": chosen.type, "key": chosen.key, "slug": chosen.slug, "row": chosen.row}
         where = f"{self._visible} AND type = :type AND row <> :row AND "
         found = {one.lang: one for one in self._query(f"{where} slug = :slug", parameters)}

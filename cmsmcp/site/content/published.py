@@ -1,4 +1,4 @@
-"""Menus and the index of published pages, as a visitor of the site finds them (domain F16).
+"""Menus and the index of published pages, as a visitor of the site finds them (F16).
 
 The menus come from the catalog's `meta`, where the indexer put them; an entry that leads to a document that is not published
 is left out with everything below it.

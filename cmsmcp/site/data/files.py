@@ -1,4 +1,4 @@
-"""The two files of `data/` that are read, `navigation` and `redirects` (domain §7 "`data/`"). `data/admin` never is."""
+"""The two files of `data/` that are read, `navigation` and `redirects`. `data/admin` never is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Menus: `menus:` in site.yaml, else `data/navigation.yaml` (domain §1, F16). Entries are `{"name", "url", "items"?}`, URLs in the
+"""Menus: `menus:` in site.yaml, else `data/navigation.yaml` (F16). Entries are `{"name", "url", "items"?}`, URLs in the
 site's spelling.
 
 An entry without a name or URL is left out with a warning. Nesting and count are bounded. Must not know which documents exist.

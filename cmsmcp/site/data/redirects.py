@@ -1,4 +1,4 @@
-"""Redirects from `data/redirects.yaml`: `{redirects: [{from, to, status, enabled, preserve_query, note}]}` or the bare list (domain §1).
+"""Redirects from `data/redirects.yaml`: `{redirects: [{from, to, status, enabled, preserve_query, note}]}` or the bare list.
 
 A rule that cannot be used is an error with its line; the others stand. Must not know which documents exist.
 """

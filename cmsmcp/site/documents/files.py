@@ -1,4 +1,4 @@
-"""Which files are documents, found without reading them (domain §1 "Derived files", §7).
+"""Which files are documents, found without reading them (docs/rules.md, Files).
 
 Links are followed inside the site only. Dot files, editors' leftovers, derived files and dangling links are passed over in silence; a link
 that leaves the site, a folder that cannot be read and a name that is no text are errors, `.MD` and an undeclared language warnings.

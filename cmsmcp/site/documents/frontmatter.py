@@ -1,4 +1,4 @@
-"""Front matter and body of a document, in every form Foundry knows (domain §1 "Frontmatter", §7).
+"""Front matter and body of a document, in every form Foundry knows (docs/rules.md, Front matter, Odd places).
 
 `---` or `---yaml` … `---` or `...`; `+++` … `+++` and `---toml` … `---`; `;;;` … `;;;` and `---json` … `---`; a bare `{…}`.
 A BOM is stripped, CR LF and CR read as LF, leading blank lines skipped. A closing delimiter stands at the line's start, trailing blanks

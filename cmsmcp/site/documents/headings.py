@@ -1,4 +1,4 @@
-"""The first heading of a Markdown body, for the title of a document that has no front matter (domain §7)."""
+"""The first heading of a Markdown body, for the title of a document that has no front matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Markdown file into one document (domain §1 "Frontmatter", "Status", "Identity", §7), every fault with file, line and key.
+"""One Markdown file into one document (docs/rules.md, Front matter, Identity and URLs), every fault with file, line and key.
 
 Pure: same bytes, configuration and types, same result. Must not know other documents or the clock: equal URLs are the catalog's to find,
 `status_at` is told the time.

@@ -1,4 +1,4 @@
-"""What a document's status is (domain §1 "Status", §7): Foundry's keys in Foundry's order, and other systems' keys, which can only hide.
+"""What a document's status is: Foundry's keys in Foundry's order, and other systems' keys, which can only hide.
 
 Nothing that cannot be understood makes a document public: a key spelled otherwise (`Draft`, `publishDate`), a value of the wrong type and
 an unknown word all hide it and are reported. Must not know the clock: `status_at` is told the time.

@@ -1,4 +1,4 @@
-"""Dates and times as authors write them: `Y-M-D`, `Y-M-D H:M[:S[.f]]`, RFC 3339, with a blank or a `T` between (domain §1, §7).
+"""Dates and times as authors write them: `Y-M-D`, `Y-M-D H:M[:S[.f]]`, RFC 3339, with a blank or a `T` between (docs/rules.md, Odd places).
 
 A time without a zone is UTC and says so. Out goes ISO 8601 in UTC with milliseconds and `Z`; a date stays a date. Knows no clock.
 """

@@ -1,4 +1,4 @@
-"""What a plugin's Go code does, from its files (domain §7). `_test.go`, vendored code and repositories are left aside, as in Foundry."""
+"""What a plugin's Go code does, from its files. `_test.go`, vendored code and repositories are left aside, as in Foundry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which uses of which packages need which permission (domain §7 "plugin findings", §2 "permissions"). Tables, and how to ask them.
+"""Which uses of which packages need which permission (docs/rules.md, Odd places). Tables, and how to ask them.
 
 A category is named as Foundry names it; `needs` says which permission leaves satisfy it.
 """

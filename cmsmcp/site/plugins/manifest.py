@@ -1,4 +1,4 @@
-"""plugin.yaml with its defaults filled in, and the rules it must keep by itself (domain §2). Other plugins and code are elsewhere."""
+"""plugin.yaml with its defaults filled in, and the rules it must keep by itself. Other plugins and code are elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plugin does against what it declares: each finding without its permission is a mismatch (domain §2, §7)."""
+"""What a plugin does against what it declares: each finding without its permission is a mismatch (docs/rules.md, Odd places)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The permission tree of plugin.yaml: every leaf with its default, the rules it must keep, and what it adds up to (domain §2)."""
+"""The permission tree of plugin.yaml: every leaf with its default, the rules it must keep, and what it adds up to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The managed policy of site.yaml, `foundry.managed` (domain §2): which plugins a managed site may run. A plugin cannot approve itself."""
+"""The managed policy of site.yaml, `foundry.managed`: which plugins a managed site may run. A plugin cannot approve itself."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class PluginRecord(TypedDict):
     else "enabled" or "installed". `health` is "enabled", "degraded" (enabled, with an error), "installed" or "invalid"
     (not enabled, with an error), or "blocked" (by the managed policy). `review_status` is "self-managed", "approved" or "blocked".
 
-    `permissions` is the whole tree of domain §2, every leaf present: booleans, or lists of strings.
+    `permissions` is the whole tree (`permissions.TREE`), every leaf present: booleans, or lists of strings.
     `admin` is `{"pages","widgets","slots","settings_sections"}`, lists of plain objects as declared.
     `settings` is the manifest's own `settings:` block, empty if there is none. `risk_tier` is "low", "medium" or "high".
     """

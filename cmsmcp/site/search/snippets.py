@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 LENGTH = 180
 BEFORE = 60
-"""Signs of the text before the hit (domain §1: 60 of 180)."""
+"""Signs of the text before the hit."""
 _LOOKED_AT = 200_000
 """Characters. A first mention deeper in a text than this is not shown."""
 _SLACK = 20

@@ -1,4 +1,4 @@
-"""Rules for a theme's field contracts (domain §2): each fault once, at the line it stands in."""
+"""Rules for a theme's field contracts (docs/rules.md, Themes): each fault once, at the line it stands in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""theme.yaml with its defaults filled in (domain §2). Says what was declared, not whether it is right: that is `validation`."""
+"""theme.yaml with its defaults filled in (docs/rules.md, Themes). Says what was declared, not whether it is right: that is `validation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remote URLs in a theme's files, comments and XML namespaces left aside (domain §2 and §7).
+"""Remote URLs in a theme's files, comments and XML namespaces left aside (docs/rules.md, Odd places).
 
 Pure: text in, URLs with their lines out. Comments are blanked rather than cut, so that places keep their lines.
 """

@@ -1,4 +1,4 @@
-"""A theme's declared security against what its files reach for (domain §2, F20)."""
+"""A theme's declared security against what its files reach for (docs/rules.md, Themes; F20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared sources of a theme: how they are normalised, which URLs they cover, and the policy they add up to (domain §2).
+"""Declared sources of a theme: how they are normalised, which URLs they cover, and the policy they add up to (docs/rules.md, Themes).
 
 Pure. A source is an origin (`https://cdn.example.com`), a URL prefix, or a bare host that covers its subdomains.
 """
@@ -92,7 +92,7 @@ def _split(url: str) -> SplitResult | None:
 
 
 def content_security_policy(security: Security) -> str:
-    """The policy in domain §2's order. Asset lists enter it whether or not `allowed` is set, as Foundry has it; origins only if it is."""
+    """The policy, in Foundry's order. Asset lists enter it whether or not `allowed` is set, as Foundry has it; origins only if it is."""
     assets, requests = security["external_assets"], security["frontend_requests"]
     directives = [
         ["default-src", "'self'"],

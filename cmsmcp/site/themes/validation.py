@@ -1,4 +1,4 @@
-"""Whether a theme would be accepted, and every reason why not (domain §2 "Validation" and §7, F21). Nothing is applied."""
+"""Whether a theme would be accepted, and every reason why not (docs/rules.md, Themes; F21). Nothing is applied."""
 
 from __future__ import annotations
 

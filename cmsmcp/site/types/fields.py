@@ -1,4 +1,4 @@
-"""The fields a content type declares: their options (domain §4), the value front matter gives one, and the rules a value must meet.
+"""The fields a content type declares: their options, the value front matter gives one, and the rules a value must meet.
 
 Must not know files, languages or statuses. Faults are `(field, message)` pairs or YamlFault; the caller adds the place.
 """
@@ -100,7 +100,7 @@ def _read_navigation(node: Node, name: str) -> list[dict[str, Any]]:
 
 
 def check_value(field: Field, value: Any) -> Iterator[tuple[str, str]]:
-    """What is wrong with a value as `read_value` gives it. Empty is None or "" (domain §4), and a fault only where required."""
+    """What is wrong with a value as `read_value` gives it. Empty is None or "", and a fault only where required."""
     if field.inverse:
         if value not in (None, "", []):
             yield field.name, f"`{field.name}` is computed from the other side of the relation; leave it out"

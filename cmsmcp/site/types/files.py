@@ -1,6 +1,6 @@
-"""One content type file, `content/types/<slug>.yaml`, into a `ContentType`, with every fault in it (domain §4, §7 "reserved").
+"""One content type file, `content/types/<slug>.yaml`, into a `ContentType`, with every fault in it.
 
-Must not know the other types: names that clash and relations to nowhere are `types`' to find.
+Must not know the other types: names that clash and relations to nowhere are `registry`'s to find.
 """
 
 from __future__ import annotations

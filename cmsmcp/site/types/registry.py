@@ -1,4 +1,4 @@
-"""Plank's content types on a file-based site (domain §4, P16–P22): `content/types/<slug>.yaml`, plus `page` and `post` without a file.
+"""Plank's content types on a file-based site (P16–P22): `content/types/<slug>.yaml`, plus `page` and `post` without a file.
 
 A type with a fault in it is an error and is not served, the rest are. Knows types, not documents; `validate_entry` and `entry_values`
 take what a document gives.
@@ -86,7 +86,7 @@ class TypeRegistry:
         return kind.persisted
 
     def locales(self) -> Mapping[str, Any]:
-        """`{"defaultLocale": str, "locales": [str]}` (domain P21)."""
+        """`{"defaultLocale": str, "locales": [str]}` (P21)."""
         return {"defaultLocale": self._locales.default, "locales": list(self._locales.codes)}
 
 
@@ -145,7 +145,7 @@ def _built_in(slug: str, config: SiteConfig) -> ContentType:
 
 
 def _schema_defaults(config: SiteConfig, slug: str) -> dict[str, Any]:
-    """Defaults of `fields.schemas.<slug or default>.fields[]` in site.yaml (domain §1 "Frontmatter": schema defaults filled)."""
+    """Defaults of `fields.schemas.<slug or default>.fields[]` in site.yaml (docs/rules.md, Front matter)."""
     fields = config.values.get("fields")
     schemas = fields.get("schemas") if isinstance(fields, dict) else None
     schema = (schemas.get(slug) or schemas.get("default")) if isinstance(schemas, dict) else None
@@ -199,7 +199,7 @@ def _read_type(config: SiteConfig, path: str, slug: str, faults: list[Diagnostic
 
 
 def _refuse_clashes(declared: dict[str, ContentType], built_in: Mapping[str, ContentType], faults: list[Diagnostic]) -> None:
-    """name and tableName are unique (domain §4); the first file keeps them. A folder belongs to one type."""
+    """name and tableName are unique; the first file keeps them. A folder belongs to one type."""
     taken: dict[tuple[str, str], str] = {}
     for slug, kind in built_in.items():
         taken[("folder", kind.folder)] = slug

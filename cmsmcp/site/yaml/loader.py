@@ -2,7 +2,7 @@
 
 Reads the parser's events, so that nothing is resolved behind our back, duplicate keys are seen and aliases can be counted.
 Bounded: nodes after alias expansion, depth, size. Merge keys (`<<`) are honoured: Foundry honours them, and a merged
-`draft: true` must not be lost. The shapes (`yamlnodes`) and the converters (`yamlvalues`) can be had from here. Must not know what
+`draft: true` must not be lost. The shapes (`nodes`) and the converters (`values`) can be had from here. Must not know what
 any key means.
 """
 

@@ -1,4 +1,4 @@
-"""From nodes to plain values: by a declared type, or by the YAML 1.2 core schema where none is declared (domain §7).
+"""From nodes to plain values: by a declared type, or by the YAML 1.2 core schema where none is declared (docs/rules.md, YAML).
 
 A converter raises YamlFault with the value's kind and what was wanted; `key` names the value in that message.
 """
