@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cmsmcp.core.exchange import Exchange, Ports
+from cmsmcp.core.exchange import Ports, Visit
 from cmsmcp.core.ports import Ask, Caller
 from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, LimitRefused, TokenRevoked, Unavailable
 
@@ -69,11 +69,11 @@ class Permit:
             _log.warning("release of %s could not be delivered", self._event_id)
 
 
-def enter(exchange: Exchange, toll: Toll, event: Event | None = None) -> Permit:
+def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
     """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` describes it for the audit."""
-    caller, ports = exchange.caller, exchange.ports
+    caller, ports = visit.caller, visit.ports
     event_id = event.event_id if event is not None else new_event_id()
-    intent = _intent(exchange, event_id, event) if ports.policy.audit else None
+    intent = _intent(visit, event_id, event) if ports.policy.audit else None
     verdict = ports.admission().admit(
         Ask(
             event_id=event_id,
@@ -91,23 +91,23 @@ def enter(exchange: Exchange, toll: Toll, event: Event | None = None) -> Permit:
     return Permit(ports, caller, event_id, event if toll.audited and ports.policy.audit else None)
 
 
-def charge(exchange: Exchange, cost: int = 1) -> None:
+def charge(visit: Visit, cost: int = 1) -> None:
     """Take the price of a request that is refused or answered without work, so that a flood of them is not free."""
-    enter(exchange, Toll(cost=cost, permit=False)).release()
+    enter(visit, Toll(cost=cost, permit=False)).release()
 
 
-def refuse(exchange: Exchange, event: Event, *, reason: str, code: int) -> None:
+def refuse(visit: Visit, event: Event, *, reason: str, code: int) -> None:
     """Write down a refusal that was decided here, not by the admission."""
-    if exchange.ports.policy.audit:
-        exchange.ports.admission().record(exchange.ports.records().refusal(exchange.caller, event, reason=reason, code=code))
+    if visit.ports.policy.audit:
+        visit.ports.admission().record(visit.ports.records().refusal(visit.caller, event, reason=reason, code=code))
 
 
-def _intent(exchange: Exchange, event_id: str, event: Event | None) -> Mapping[str, str]:
+def _intent(visit: Visit, event_id: str, event: Event | None) -> Mapping[str, str]:
     if event is None:
         from cmsmcp.governance.audit import Event
 
-        event = Event(event_id, exchange.request.method)
-    return exchange.ports.records().intent(exchange.caller, event)
+        event = Event(event_id, visit.method)
+    return visit.ports.records().intent(visit.caller, event)
 
 
 def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:

@@ -30,10 +30,19 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    request: Request
-    era: Era
+class Visit:
+    """What governance knows of a request, whatever its wire. `method` is the JSON-RPC method or the HTTP route."""
+
+    method: str
     caller: Caller
-    connection: Connection
     flight: Flight
     ports: Ports
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Visit):
+    """A JSON-RPC request."""
+
+    request: Request
+    era: Era
+    connection: Connection

@@ -1,45 +1,28 @@
-"""One governed call, top to bottom: find, scope, admit, load, run under a deadline, dump, redact, encode, size, release.
+"""One call of a capability, top to bottom: find, govern (`governed.py`), and within that load, run, dump, redact, encode, size.
 
-The order of checks lives here and nowhere else. Must not know how a capability works or which door was used.
+Must not know how a capability works or which door was used.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from cmsmcp.core import arguments
 from cmsmcp.core.capability import Call, Capability, Text
-from cmsmcp.core.deadline import Cancelled, Deadline
-from cmsmcp.core.entry import Toll, charge, enter, new_event_id, refuse
+from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.entry import Toll, charge, new_event_id
 from cmsmcp.core.exchange import Exchange
+from cmsmcp.core.governed import Encoded, encode, govern, within
 from cmsmcp.core.schemas import schema_instance
-from cmsmcp.core.work import Work
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.redaction import redact
-from cmsmcp.governance.scopes import missing, visibility
 from cmsmcp.protocol import errors, messages
 
 MAX_URI = 8_192
 READ_TTL_MS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """What a call produced, ready to be placed in a result. `size` is in bytes of JSON; `next_cursor` is that of a list which goes on."""
-
-    text: str
-    mime_type: str
-    size: int
-    next_cursor: str | None = None
-
-
-Produce = Callable[[Call], Encoded]
 
 
 def call_tool(exchange: Exchange) -> messages.Result:
@@ -52,7 +35,7 @@ def call_tool(exchange: Exchange) -> messages.Result:
     limits = limits_of(exchange.ports.policy, name, capability)
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
     try:
-        encoded = govern(exchange, event, limits, lambda call: _tool_result(limits, arguments.load(capability, given), call))
+        encoded = govern(exchange, event, limits.toll, lambda call: _tool_result(limits, arguments.load(capability, given), call))
     except (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut) as error:
         return messages.complete(exchange.era, exchange.ports.version, messages.call_error(error.message))
     note = f'More follow: call {name} again with the same arguments and cursor "{encoded.next_cursor}".' if encoded.next_cursor else ""
@@ -74,7 +57,7 @@ def read_resource(exchange: Exchange) -> messages.Result:
     limits = limits_of(exchange.ports.policy, capability.name, capability)
     event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"uri": uri})
     try:
-        encoded = govern(exchange, event, limits, lambda call: _resource_result(limits, variables, call))
+        encoded = govern(exchange, event, limits.toll, lambda call: _resource_result(limits, variables, call))
     except errors.ContentTypeNotFound as error:
         code = errors.INVALID_PARAMS if exchange.era.modern else errors.CONTENT_TYPE_NOT_FOUND_LEGACY
         raise errors.ProtocolError(error.message, code=code, data={**error.data, "uri": uri}) from None
@@ -109,52 +92,6 @@ def limits_of(policy: Policy, name: str, capability: Capability) -> Limits:
     return Limits(capability, policy.rate.cost(name))
 
 
-def govern(exchange: Exchange, event: Event, limits: Limits, produce: Produce) -> Encoded:
-    """Scope, then admission, then `produce` under the deadline; the permit goes back when the work has really stopped."""
-    reason = missing(exchange.ports.policy, exchange.caller, limits.capability.scope)
-    if reason is not None:
-        refuse(exchange, event, reason="scope", code=errors.SCOPE_REFUSED)
-        raise errors.ScopeRefused(reason, scopes=(limits.capability.scope,))
-    permit = enter(exchange, limits.toll, event)
-    deadline = Deadline(limits.capability.timeout)
-    work = Work(lambda: produce(new_call(exchange, deadline)), permit.release)
-    try:
-        encoded = work.run(deadline, exchange.flight)
-        permit.settle(result_bytes=encoded.size)
-        return encoded
-    except Cancelled:
-        permit.settle(reason="cancelled")
-        raise
-    except errors.CallError as error:
-        permit.settle(reason=_REASONS.get(type(error), "error"), code=error.code)
-        raise
-    except Exception:
-        permit.settle(reason="error", code=errors.INTERNAL_ERROR)
-        raise
-    finally:
-        work.leave()
-
-
-def new_call(exchange: Exchange, deadline: Deadline) -> Call:
-    """What a capability gets; the site is opened here, by the first call that needs it."""
-    return Call(
-        site=exchange.ports.site(),
-        caller=exchange.caller,
-        deadline=deadline,
-        visibility=lambda status: visibility(exchange.ports.policy, exchange.caller, status),
-    )
-
-
-_REASONS: Mapping[type[BaseException], str] = {
-    errors.InvalidArguments: "arguments",
-    errors.NotFound: "not found",
-    errors.ContentTypeNotFound: "not found",
-    errors.ScopeRefused: "scope",
-    errors.ResultTooLarge: "size",
-    errors.TimedOut: "timeout",
-}
-
-
 def _tool_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     name, given = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
@@ -177,7 +114,7 @@ def _resource_result(limits: Limits, variables: Mapping[str, str], call: Call) -
         text, mime_type = (value.text, value.mime_type) if isinstance(value, Text) else (value, capability.mime_type)
         call.deadline.check()
         clean = redact(text)
-        return _within(capability, Encoded(clean, mime_type, len(encode(clean))))
+        return within(Encoded(clean, mime_type, len(encode(clean))), capability.max_result, capability.hint)
     return _sized(capability, encode(_clean(capability, value, call.deadline), indent=capability.indent))
 
 
@@ -189,23 +126,7 @@ def _clean(capability: Capability, value: Any, deadline: Deadline) -> Any:
 
 
 def _sized(capability: Capability, encoded: bytes) -> Encoded:
-    return _within(capability, Encoded(encoded.decode("utf-8"), capability.mime_type, len(encoded)))
-
-
-def _within(capability: Capability, encoded: Encoded) -> Encoded:
-    if encoded.size > capability.max_result:
-        raise errors.ResultTooLarge(encoded.size, capability.max_result, capability.hint)
-    return encoded
-
-
-def encode(value: Any, *, indent: bool = False) -> bytes:
-    """Compact JSON, or indented by two spaces. What orjson cannot write (integers beyond 64 bits, lone surrogates) still leaves as JSON."""
-    try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0)
-    except TypeError:
-        separators = None if indent else (",", ":")
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if indent else None, separators=separators)
-        return text.encode("utf-8", "replace")
+    return within(Encoded(encoded.decode("utf-8"), capability.mime_type, len(encoded)), capability.max_result, capability.hint)
 
 
 def _not_found(exchange: Exchange, uri: str, message: str) -> errors.ProtocolError:

@@ -15,7 +15,8 @@ from cmsmcp.core.capability import Call, Capability
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.entry import Toll, enter
 from cmsmcp.core.exchange import Exchange
-from cmsmcp.core.invoke import is_enabled, new_call
+from cmsmcp.core.governed import new_call
+from cmsmcp.core.invoke import is_enabled
 from cmsmcp.core.schemas import input_schema, output_schema
 from cmsmcp.core.work import Work
 from cmsmcp.governance.redaction import redact

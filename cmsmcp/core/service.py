@@ -71,7 +71,7 @@ class Service:
         *,
         site_name: str = "",
     ) -> None:
-        self._ports = Ports(policy, registry, site, admission, cache(partial(_records, site_name, policy.audit_arguments)), version)
+        self.ports = Ports(policy, registry, site, admission, cache(partial(_records, site_name, policy.audit_arguments)), version)
 
     def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:
         """Answer one message. `headers` have lower-case names; None where there are none (stdio). Never raises."""
@@ -110,7 +110,9 @@ class Service:
         if flight is None:
             return _invalid("a request with this id is still running.", message.id)
         era = classify(message, headers, connection.revision)
-        exchange = Exchange(message, era if isinstance(era, Era) else Era(MODERN), caller, connection, flight, self._ports)
+        exchange = Exchange(
+            message.method, caller, flight, self.ports, message, era if isinstance(era, Era) else Era(MODERN), connection
+        )
         try:
             method = _admissible(exchange, era)
         except Exception as error:

@@ -1,0 +1,101 @@
+"""One governed piece of work, whichever wire asked for it: scope, admit, run under a deadline, settle, release.
+
+The one code path of `/mcp`, stdio and `/api` (docs/rules.md, Governance order). Must not know what the work is, nor how its result is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from cmsmcp.core.capability import Call
+from cmsmcp.core.deadline import Cancelled, Deadline
+from cmsmcp.core.entry import Toll, enter, refuse
+from cmsmcp.core.exchange import Visit
+from cmsmcp.core.work import Work
+from cmsmcp.governance.audit import Event
+from cmsmcp.governance.scopes import missing, visibility
+from cmsmcp.protocol import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What the work produced, ready to be sent. `size` is in bytes of JSON; `next_cursor` is that of a list which goes on."""
+
+    text: str
+    mime_type: str
+    size: int
+    next_cursor: str | None = None
+
+
+Produce = Callable[[Call], Encoded]
+
+
+def govern(visit: Visit, event: Event, toll: Toll, produce: Produce) -> Encoded:
+    """Run `produce` if the caller holds the event's scope and is admitted; the permit goes back when the work has really stopped.
+
+    Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled, and what `produce` raises.
+    """
+    reason = missing(visit.ports.policy, visit.caller, event.scope)
+    if reason is not None:
+        refuse(visit, event, reason="scope", code=errors.SCOPE_REFUSED)
+        raise errors.ScopeRefused(reason, scopes=(event.scope,))
+    permit = enter(visit, toll, event)
+    deadline = Deadline(toll.seconds)
+    work = Work(lambda: produce(new_call(visit, deadline)), permit.release)
+    try:
+        encoded = work.run(deadline, visit.flight)
+        permit.settle(result_bytes=encoded.size)
+        return encoded
+    except Cancelled:
+        permit.settle(reason="cancelled")
+        raise
+    except errors.CallError as error:
+        permit.settle(reason=_REASONS.get(type(error), "error"), code=error.code)
+        raise
+    except Exception:
+        permit.settle(reason="error", code=errors.INTERNAL_ERROR)
+        raise
+    finally:
+        work.leave()
+
+
+def new_call(visit: Visit, deadline: Deadline) -> Call:
+    """What a capability gets; the site is opened here, by the first call that needs it."""
+    return Call(
+        site=visit.ports.site(),
+        caller=visit.caller,
+        deadline=deadline,
+        visibility=lambda status: visibility(visit.ports.policy, visit.caller, status),
+    )
+
+
+def within(encoded: Encoded, most: int, hint: str) -> Encoded:
+    """The result itself, or ResultTooLarge when it has more than `most` bytes."""
+    if encoded.size > most:
+        raise errors.ResultTooLarge(encoded.size, most, hint)
+    return encoded
+
+
+def encode(value: Any, *, indent: bool = False) -> bytes:
+    """Compact JSON, or indented by two spaces. What orjson cannot write (integers beyond 64 bits, lone surrogates) still leaves as JSON."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0)
+    except TypeError:
+        separators = None if indent else (",", ":")
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if indent else None, separators=separators)
+        return text.encode("utf-8", "replace")
+
+
+_REASONS: Mapping[type[BaseException], str] = {
+    errors.InvalidArguments: "arguments",
+    errors.NotFound: "not found",
+    errors.ContentTypeNotFound: "not found",
+    errors.ScopeRefused: "scope",
+    errors.ResultTooLarge: "size",
+    errors.TimedOut: "timeout",
+}
