@@ -61,7 +61,7 @@ def within(name: str, allowed: str) -> bool:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
-    """design: the table of rooms."""
+    """MAY_IMPORT, row by row."""
     room = room_of(path)
     for name in imports_of(path):
         top = name.split(".")[0]

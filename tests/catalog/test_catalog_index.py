@@ -1,4 +1,4 @@
-"""The index: incremental, disposable, repaired after a crash, one writer (design §4, domain §7)."""
+"""The index: incremental, disposable, repaired after a crash, one writer (docs/rules.md, Processes)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_broken_configuration_keeps_what_was_served(make_site: Any) -> None:
 
 
 def test_the_first_of_twins_is_served_and_the_others_are_errors(make_site: Any) -> None:
-    """Domain §7 "equal URLs or ids"."""
+    """docs/rules.md, Odd places."""
     site = make_site({
         "pages/a.md": ("alpha", {"slug": "same"}), "pages/b.md": ("beta", {"slug": "same"}), "pages/c/x.md": ("gamma", {"slug": "other"}),
     })
@@ -240,7 +240,7 @@ def test_a_reader_that_finds_damage_has_the_catalog_built_anew(make_site: Any) -
 
 
 def test_the_site_folder_is_left_as_it_was(make_site: Any) -> None:
-    """Seed F1: a read-only server leaves the site byte for byte as it was."""
+    """F1: a read-only server leaves the site byte for byte as it was."""
     site = make_site({"pages/a.md": "word"})
     before = {path: path.stat().st_mtime_ns for path in site.root.rglob("*")}
     site.build()

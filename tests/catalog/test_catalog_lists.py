@@ -109,7 +109,7 @@ def timed(make_site: Any) -> Any:
     statuses=st.sets(st.sampled_from(STATUSES), min_size=1),
 )
 def test_list_and_search_agree_with_the_rule_of_the_clock(timed: Any, now: int, statuses: set[str]) -> None:
-    """`visibility` says in SQL and in the index what `status_at` says in Python (domain §1 "Status")."""
+    """`visibility` says in SQL and in the index what `status_at` says in Python (docs/rules.md, Status)."""
     timed.now = now
     expected = set()
     for one in timed.list(ALL, limit=200).items:

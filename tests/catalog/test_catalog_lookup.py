@@ -78,7 +78,7 @@ def test_list_in_a_language_holds_each_page_once(site: Any) -> None:
 
 
 def test_translations_share_the_path_below_the_language_folder(site: Any) -> None:
-    """Domain §7 "translations"."""
+    """docs/rules.md, Odd places."""
     assert site.get(slug="guide").translations == [{"lang": "de", "id": "de:page:guide", "url": "/de/leitfaden/"}]
     assert site.get(slug="only-en").translations == []
 
@@ -110,7 +110,7 @@ def test_urls_are_taken_in_every_spelling(site: Any, url: str) -> None:
 
 
 def test_letters_count_in_look_ups_but_normal_forms_do_not(site: Any) -> None:
-    """Domain §7 "slug": café ≠ cafe."""
+    """docs/rules.md, Odd places: café ≠ cafe."""
     assert site.get(slug="cafe").body.strip() == "1"
     assert site.get(slug="cafe\u0301").body.strip() == "2"
     assert site.get(url="/caf%C3%A9/").body.strip() == site.get(url="/café/").body.strip() == "2"

@@ -227,7 +227,7 @@ def test_a_walk_ends_at_the_depth_that_is_documented(site: Any, monkeypatch: pyt
 
 
 def test_a_document_is_found_by_its_slug(site: Any) -> None:
-    """Domain §1 "Ranking": the URL counts."""
+    """docs/rules.md, Search: the slug counts."""
     assert site.slugs("tie-3") == ["tie-3"]
 
 

@@ -1,4 +1,4 @@
-"""The command line as a person meets it (issue item 6)."""
+"""The command line as a person meets it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def every_command(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[
 
 @pytest.mark.parametrize(("path", "found"), list(every_command(root)), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_help_says_what_it_does_and_has_an_example(path: str, found: click.Command) -> None:
-    """Issue item 6: help with examples."""
+    """Help comes with examples."""
     text = found.get_help(click.Context(found, info_name="cmsmcp"))
     assert found.help and "Example" in text and f"cmsmcp {path}".strip() in text
     assert all(parameter.help for parameter in found.params if isinstance(parameter, click.Option))
@@ -93,7 +93,7 @@ def test_only_a_plain_stdio_command_skips_the_rest_of_the_command_line(words: st
 
 
 def test_a_new_site_is_clean(run: Any, site: Path) -> None:
-    """Issue item 6: a small site to start from; it validates without an error or a warning."""
+    """A small site to start from; it validates without an error or a warning."""
     done = run("check", "--site", site, "--json")
     report = json.loads(done.stdout)
     assert (done.returncode, report["error_count"], report["warning_count"]) == (0, 0, 0), report["findings"]
@@ -109,7 +109,7 @@ def test_init_refuses_a_folder_that_holds_something(run: Any, site: Path, tmp_pa
 
 
 def test_check_names_file_and_line_and_exits_with_1(run: Any, site: Path) -> None:
-    """Issue item 6; plain text where there is no terminal."""
+    """Plain text where there is no terminal."""
     faulty = site / "content/pages/faulty.md"
     faulty.write_text("---\ntitle: A\ntitle: B\n---\nText\n")
     try:
@@ -131,7 +131,7 @@ def test_check_reports_faults_of_our_own_blocks_as_findings(run: Any, site: Path
 
 
 def test_check_is_coloured_on_a_terminal(site: Path, environment: dict[str, str]) -> None:
-    """Issue item 6: colour."""
+    """Colour is for terminals."""
     parent, child = pty.openpty()
     line = [str(BIN / "cmsmcp"), "check", "--site", str(site)]
     process = subprocess.Popen(line, env={**environment, "TERM": "xterm-256color"}, stdout=child, stderr=child, stdin=child)
@@ -155,7 +155,7 @@ def test_index_says_what_it_did_and_leaves_the_site_alone(run: Any, site: Path) 
 
 
 def test_a_token_stands_alone_on_standard_output_and_is_registered_without_a_server(run: Any, site: Path) -> None:
-    """Fixed interface. With no Redis and no server, the private Redis is started for as long as it takes."""
+    """With no Redis and no server, the private Redis is started for as long as it takes."""
     done = run("tokens", "create", "--site", site, "--name", "my-agent", "--access", "mcp-server", "--scope", "read:docs", "--ttl", "1d")
     assert done.returncode == 0 and done.stdout.count("\n") == 1 and done.stdout.count(".") == 2
     listed = run("tokens", "list", "--site", site).stdout
@@ -187,7 +187,7 @@ def test_a_folder_that_is_no_site_is_told_how_to_become_one(run: Any, tmp_path: 
 
 
 def test_the_stdio_server_loads_nothing_heavy_before_its_first_reply(run: Any, site: Path, environment: dict[str, str]) -> None:
-    """Issue item 4."""
+    """docs/rules.md, Processes."""
     message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
     line = [sys.executable, "-X", "importtime", BIN / "cmsmcp", "mcp", "serve", "--site", site]
     done = subprocess.run(line, env=environment, input=json.dumps(message), capture_output=True, text=True, timeout=60, check=True)

@@ -50,7 +50,7 @@ def test_the_public_contract_is_as_published() -> None:
 
 
 def test_the_tool_catalog_stays_under_its_size() -> None:
-    """design §5: context is what users pay for; 24 KB for all read scopes."""
+    """docs/rules.md, Published schemas: context is what users pay for."""
     published = {"title": "title", "description": "description", "inputSchema": "input", "outputSchema": "output"}
     tools = [{"name": name, **{key: tool[ours] for key, ours in published.items()}} for name, tool in public_contract()["tools"].items()]
     assert len(json.dumps(tools, separators=(",", ":"))) <= 24_000

@@ -1,4 +1,4 @@
-"""The seeds' own words, typed here by hand from their texts, against what is published (domain F26, F27–F33, P11)."""
+"""The seeds' own words, typed here by hand from their texts, against what is published (F26, F27–F33, P11)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _nodes(schema, path="$"):
 
 @pytest.mark.parametrize("tool", REGISTRY.tools.values(), ids=lambda tool: tool.name)
 def test_published_schemas_are_plain_enough_for_strict_clients(tool) -> None:
-    """design §5: root object, arrays with items, no composition, no references; arguments closed."""
+    """docs/rules.md, Published schemas: root object, arrays with items, no composition, no references; arguments closed."""
     assert input_schema(tool)["additionalProperties"] is False
     for schema in (input_schema(tool), output_schema(tool)):
         assert isinstance(schema["properties"], dict)

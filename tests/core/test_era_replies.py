@@ -1,4 +1,4 @@
-"""What each method answers in each revision (checklist §1.1, §1.5, §1.7, §1.8, A-01, C012; domain F47, P13–P15)."""
+"""What each method answers in each revision (docs/rules.md, Revisions; A-01, C012, F47, P13, P14, P15)."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_legacy_results_carry_nothing_modern(b, revision, method) -> None:
 
 @pytest.mark.parametrize(("revision", "structured"), [(MODERN, True), ("2025-11-25", True), ("2025-06-18", True), ("2025-03-26", False)])
 def test_structure_is_left_out_where_the_revision_has_none(b, revision, structured) -> None:
-    """§1.8; the text stays."""
+    """docs/rules.md, Revisions; the text stays."""
     b.connection = Connection(revision)
     assert ("structuredContent" in b.call("probe")["result"]) is structured
     assert ("outputSchema" in b.ask("tools/list")["result"]["tools"][0]) is structured
@@ -195,7 +195,7 @@ def test_initialize_without_a_version_binds_nothing(b, params) -> None:
 
 
 def test_discover_lists_all_revisions_and_keeps_identity_in_meta(b) -> None:
-    """§1.7, ST-06: answered first thing, without a handshake."""
+    """ST-06: answered first thing, without a handshake."""
     b.connection = Connection()
     result = b.ask_modern("server/discover")["result"]
     validate(result, MODERN_SHAPE)
@@ -206,7 +206,7 @@ def test_discover_lists_all_revisions_and_keeps_identity_in_meta(b) -> None:
 
 
 def test_the_handshake_waits_for_neither_capabilities_nor_site(bench) -> None:
-    """design §3."""
+    """docs/rules.md, Revisions."""
     from cmsmcp.core.service import Service
     from cmsmcp.governance.policy import Policy
 
@@ -226,7 +226,7 @@ def test_the_handshake_waits_for_neither_capabilities_nor_site(bench) -> None:
     "method", ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "unknown/method", "tasks/list"]
 )
 def test_what_the_modern_era_does_not_have_is_unknown_there(b, method) -> None:
-    """§1.6: over HTTP a 404 with a JSON-RPC body."""
+    """docs/rules.md, Revisions: over HTTP a 404 with a JSON-RPC body."""
     params = {"protocolVersion": MODERN} if method == "initialize" else {}
     error = b.ask_modern(method, params)["error"]
     assert error["code"] == errors.METHOD_NOT_FOUND
@@ -237,14 +237,14 @@ def test_what_the_modern_era_does_not_have_is_unknown_there(b, method) -> None:
 
 @pytest.mark.parametrize("method", ["prompts/list", "completion/complete", "logging/setLevel", "tasks/get", "no/such", "", "tools/call/"])
 def test_an_undeclared_method_is_unknown_but_never_a_404_in_the_legacy_era(b, method) -> None:
-    """§1.5: legacy clients would initialise again."""
+    """docs/rules.md, Revisions: legacy clients would initialise again."""
     assert b.ask(method)["error"]["code"] == errors.METHOD_NOT_FOUND
     assert b.outcome.status == 200
     assert [ask.permit for ask in b.admission.asks] == [False]
 
 
 def test_ping_costs_one_without_a_permit_and_is_exactly_empty(b) -> None:
-    """design §7, the table; LG-04."""
+    """docs/rules.md, Governance order; LG-04."""
     for revision in (MODERN, *LEGACY, None):
         b.connection = Connection(revision)
         assert b.ask("ping", id="alive") == {"jsonrpc": "2.0", "id": "alive", "result": {}}
@@ -282,7 +282,7 @@ def test_what_is_no_message_is_refused_before_anything_is_charged(b, message, co
     ],
 )
 def test_notifications_and_responses_are_never_answered_nor_charged(b, message) -> None:
-    """C006, design §7."""
+    """C006; docs/rules.md, Governance order."""
     assert b.send({"jsonrpc": "2.0", **message}) is None
     assert (b.outcome.body, b.outcome.status) == (None, 202)
     assert b.admission.asks == []
@@ -301,7 +301,7 @@ def test_a_client_response_is_refused_in_the_modern_era_over_http(b) -> None:
 
 
 def test_protocol_refusals_over_http_are_400_and_cost_a_unit(b) -> None:
-    """§1.2 steps 11–13."""
+    """docs/rules.md, HTTP order of checks."""
     b.connection = Connection()
     for headers in ({"mcp-protocol-version": MODERN}, {"mcp-protocol-version": "1999-01-01"}):
         assert "error" in b.ask("tools/list", headers=headers)

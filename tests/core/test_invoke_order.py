@@ -1,4 +1,4 @@
-"""One governed call: the order of checks, what each failure looks like, and what governance sees of it (design §7, style §2)."""
+"""One governed call: the order of checks, what each failure looks like, and what governance sees of it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_call_returns_declared_keys_as_text_and_structure(bench) -> None:
 
 
 def test_a_call_is_admitted_once_and_released_once_with_intent_and_outcome(bench) -> None:
-    """design §7, the table: cost 1, a permit, intent and outcome."""
+    """docs/rules.md, Governance order: cost 1, a permit, intent and outcome."""
     b = bench(*ALL)
     b.call("echo", {"text": "ab"})
     [ask] = b.admission.asks
@@ -241,7 +241,7 @@ def test_secrets_are_masked_in_text_and_structure_alike(bench) -> None:
 
 
 def test_a_crash_shows_a_reference_and_nothing_else(bench, caplog) -> None:
-    """Checklist §1.6: -32603, sanitized; the reference is in the log."""
+    """-32603, sanitized; the reference is in the log."""
     b = bench(*ALL)
     error = b.call("broken")["error"]
     assert error["code"] == errors.INTERNAL_ERROR
@@ -329,7 +329,7 @@ def test_the_size_cap_is_exact_in_encoded_bytes(bench, unit, over) -> None:
 
 
 def test_a_late_call_is_answered_at_once_and_keeps_its_permit_until_it_stops(bench) -> None:
-    """design §7: a permit is held until the work has stopped."""
+    """docs/rules.md, Governance order: a permit is held until the work has stopped."""
     stopped, go = threading.Event(), threading.Event()
 
     @tool(scope="read:content", audit="test.stuck", output=Said, timeout=0.1)

@@ -1,4 +1,4 @@
-"""The protocol's lists: what they hold, in which order, page by page (checklist T-02, T-03, R-08, G-01–G-04, K-01, AU-10)."""
+"""The protocol's lists: what they hold, in which order, page by page (T-02, T-03, R-08, G-01, G-02, G-04, K-01, AU-10)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_foreign_cursor_is_refused(bench, method, cursor) -> None:
 
 
 def test_a_list_costs_one_with_a_permit_and_records_only_refusals(bench) -> None:
-    """design §7, the table."""
+    """docs/rules.md, Governance order."""
     b = bench(*ALL)
     b.ask("tools/list")
     [ask] = b.admission.asks

@@ -1,4 +1,4 @@
-"""The schemas clients see (design §5; domain F33; checklist T-04, T-05, T-08, T-15)."""
+"""The schemas clients see (docs/rules.md, Published schemas; F33; T-04, T-05, T-08, T-15)."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_published_schemas_are_flat_and_plain(capability) -> None:
         for part in subschemas(schema):
             assert "$ref" not in part
             assert part.get("type") != "array" or isinstance(part.get("items"), dict)
-            assert all(isinstance(child, dict) for child in dict(part.get("properties", {})).values()), "no boolean subschemas (§1.8)"
+            assert all(isinstance(child, dict) for child in dict(part.get("properties", {})).values()), "no boolean subschemas"
     assert given["additionalProperties"] is False
 
 
 def test_the_tool_list_stays_small(bench) -> None:
-    """design §5: context is what users pay for."""
+    """docs/rules.md, Published schemas: context is what users pay for."""
     b = bench(*REGISTRY.tools.values())
     assert len(b.ask("tools/list")["result"]["tools"]) == 13
     assert len(b.outcome.body) < 24_000

@@ -1,4 +1,4 @@
-"""What the registry refuses, and the names and order it gives (domain F12, F31, F34–F36, P16)."""
+"""What the registry refuses, and the names and order it gives (F12, F31, F34–F36, P16)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def {name}(arguments, call):
 
 
 def test_one_new_file_is_one_new_capability(package) -> None:
-    """design §3."""
+    """docs/rules.md, Published schemas."""
     found = discover(package(one=SOURCE.format(name="one"), two=SOURCE.format(name="two"), _shared="x = 1"))
     assert list(found.tools) == ["one", "two"]
 

@@ -80,7 +80,7 @@ def test_cursors_walk_the_whole_list_without_repeats(call: Callable[..., Any]) -
 
 
 def test_a_list_that_goes_on_says_which_call_comes_next(door) -> None:
-    """design §5."""
+    """A model must know that there is more, and how to get it."""
     result = door.send("tools/call", {"name": "list_documents", "arguments": {"limit": 2}})["result"]
     cursor = result["structuredContent"]["next_cursor"]
     assert result["content"][1]["text"] == f'More follow: call list_documents again with the same arguments and cursor "{cursor}".'
@@ -193,7 +193,7 @@ def test_hidden_and_absent_documents_look_alike(http_door) -> None:
 
 
 def test_the_local_client_sees_drafts_when_it_asks(stdio_door) -> None:
-    """design §5: three things are needed, and the local actor has them all once it asks."""
+    """docs/rules.md, Unpublished documents: three things are needed, and the local actor has them all once it asks."""
     plain = stdio_door.send("tools/call", {"name": "get_document", "arguments": {"slug": "bright-comet"}})
     assert plain["result"]["isError"]
     asked = stdio_door.send("tools/call", {"name": "get_document", "arguments": {"slug": "bright-comet", "status": "in_review"}})

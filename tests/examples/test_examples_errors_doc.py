@@ -1,4 +1,4 @@
-"""docs/errors.md is the table of cmsmcp/protocol/errors.py in prose (design §2): the two are held together here."""
+"""docs/errors.md is the table of cmsmcp/protocol/errors.py in prose: the two are held together here."""
 
 import re
 from pathlib import Path
@@ -18,13 +18,13 @@ def test_every_code_is_described_and_none_is_invented():
 
 
 def test_our_own_codes_stay_outside_the_range_that_is_closed_to_servers():
-    """MCP 2026-07-28 basic: -32768..-32000 belongs to the specification (design §2)."""
+    """MCP 2026-07-28 basic: -32768..-32000 belongs to the specification."""
     specified = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022, -32002, -32004}
     assert all(code > 0 for code in CODES.values() if code not in specified)
 
 
 def test_the_statuses_are_those_the_service_gives():
-    """checklist §1.5: a refusal has the status named here; whatever answers a well-formed request has 200."""
+    """A refusal has the status named here; whatever answers a well-formed request has 200."""
     from cmsmcp.core.service import _STATUS
 
     for name, (code, text) in ROWS.items():
@@ -33,7 +33,7 @@ def test_the_statuses_are_those_the_service_gives():
 
 
 def test_the_bodies_of_the_door_are_quoted_as_sent():
-    """domain §4 and P23: the seed's bodies, word for word, as the door spells them."""
+    """P23: the seed's bodies, word for word, as the door spells them."""
     source = "".join((ROOT / "cmsmcp" / file).read_text(encoding="utf-8") for file in ("transports/http.py", "identity/tokens.py"))
     bodies = re.findall(r'`\{"error":"(.+?)"\}`', TEXT)
     assert len(bodies) >= 6

@@ -1,4 +1,4 @@
-"""Every fault of examples/faulty is found as its FAULTS.md says, and whatever has none is served (domain §7, C039)."""
+"""Every fault of examples/faulty is found as its FAULTS.md says, and whatever has none is served (docs/rules.md, Odd places; C039)."""
 
 import re
 import shutil
@@ -67,13 +67,13 @@ def test_the_tables_are_whole():
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.check not in ("validate_theme", "start")], ids=_named)
 def test_the_fault_is_found(findings, fault):
-    """domain §2 and §7: check, severity, file and line as the table says."""
+    """docs/rules.md, Validation: check, severity, file and line as the table says."""
     found = {(one["severity"], one["check"], one["path"], one["line"]) for one in findings}
     assert (fault.severity, fault.check, fault.path, fault.line) in found
 
 
 def test_faults_in_our_own_blocks_stop_the_start_each_with_its_line():
-    """design §9 "Configuration", C070."""
+    """docs/rules.md, Configuration; C070."""
     wanted = {(fault.path, fault.line) for fault in FAULTS if fault.check == "start"}
     with pytest.raises(SettingsError) as refused:
         load_settings(FAULTY, "refused")
@@ -91,13 +91,13 @@ def test_the_fault_of_a_theme_that_is_not_active_is_found(faulty, deadline, faul
 
 @pytest.mark.parametrize("fault", PLUGINS, ids=lambda f: f.path)
 def test_the_plugin_has_the_status_of_its_fault(faulty, deadline, fault):
-    """domain §2 "Status", §7 "plugin folders": never a failure of the list."""
+    """docs/rules.md, Plugins: never a failure of the list."""
     records = {record["name"]: record["status"] for record in faulty.site.plugins.records(deadline)}
     assert records[fault.path.split("/")[1]] == fault.severity
 
 
 def test_the_overreaching_plugin_is_caught_in_every_category(faulty, deadline):
-    """domain §7 "plugin findings"."""
+    """docs/rules.md, Odd places."""
     record = faulty.site.plugins.record("overreach", deadline)
     assert record["health"] == "degraded"
     lines = {fault["line"] for fault in record["security_mismatches"]}
@@ -106,7 +106,7 @@ def test_the_overreaching_plugin_is_caught_in_every_category(faulty, deadline):
 
 @pytest.mark.parametrize("path", FINE)
 def test_what_is_odd_but_right_gives_no_finding(findings, path):
-    """domain §7 "BOM; CRLF", "no front matter at all", "editor swap files"; C031, C040."""
+    """docs/rules.md, Odd places; C031, C040."""
     assert [finding for finding in findings if finding["path"] == path] == []
 
 
@@ -131,7 +131,7 @@ def test_good_documents_are_served_among_the_faulty(faulty, deadline):
 
 
 def test_documents_with_unreadable_front_matter_are_never_served(faulty, deadline):
-    """domain §7: what cannot be read may have been a draft."""
+    """docs/rules.md, Odd places: what cannot be read may have been a draft."""
     listed = faulty.site.content.list_documents(
         type=None, lang=None, taxonomy={}, visibility=EVERYTHING, updated_after=None, updated_before=None,
         limit=100, cursor=None, deadline=deadline,
@@ -148,7 +148,7 @@ def test_health_says_degraded_and_stays_up(faulty, deadline):
 
 
 def test_a_document_over_ten_mebibytes_is_named_and_left_out(tmp_path, deadline):
-    """domain §7 "aliases, depth, size"."""
+    """docs/rules.md, Odd places."""
     site = tmp_path / "site"
     (site / "content/pages").mkdir(parents=True)
     shutil.copytree(FAULTY / "content/config", site / "content/config")

@@ -42,7 +42,7 @@ def test_more_than_forty_documents_in_three_languages(example, deadline):
 
 
 def test_every_status_occurs_and_only_the_published_are_public(example, deadline):
-    """domain §1 "Status", §7: public is what is computed as published, on the list too."""
+    """docs/rules.md, Status: public is what is computed as published, on the list too."""
     statuses = Counter(document.status for document in documents(example, EVERYTHING, deadline))
     assert set(statuses) == set(STATUSES)
     public = documents(example, PUBLIC, deadline)
@@ -66,7 +66,7 @@ def test_the_documents_of_the_story_have_their_status(example, deadline, path, s
 
 
 def test_the_three_front_matter_forms_give_the_same_kind_of_document(example, deadline):
-    """domain §1 "Frontmatter": YAML, TOML, JSON."""
+    """docs/rules.md, Front matter: YAML, TOML, JSON."""
     for slug, tag in (("dome-reopens", "dome"), ("perseids-2026-count", "meteors"), ("why-red-light", "beginners")):
         document = get(example, deadline, slug=slug)
         assert document.type == "post"
@@ -76,7 +76,7 @@ def test_the_three_front_matter_forms_give_the_same_kind_of_document(example, de
 
 
 def test_types_of_its_own_use_every_field_type(example):
-    """domain §4: every field type but plain text occurs, relations in all four kinds, one single."""
+    """docs/rules.md, Content types: every field type but plain text occurs, relations in all four kinds, one single."""
     types = [kind for kind in example.site.types.all() if kind["slug"] not in ("page", "post")]
     fields = [field for kind in types for field in kind["fields"]]
     assert len(types) >= 5
@@ -95,14 +95,14 @@ def test_each_type_has_entries_in_all_languages(example, deadline):
 
 
 def test_a_missing_translation_falls_back_along_its_chain(example, deadline):
-    """domain §7 "locales", C045: de-AT asks German, then English, and the reply says which was served."""
+    """docs/rules.md, Languages; C045: de-AT asks German, then English, and the reply says which was served."""
     english, german = get(example, deadline, slug="accessibility", lang="de-AT"), get(example, deadline, slug="ueber-uns", lang="de-AT")
     assert (english.lang, english.locale) == ("en", "de-AT")
     assert (german.lang, german.locale) == ("de", "de-AT")
 
 
 def test_translations_are_found_whatever_their_slugs(example, deadline):
-    """domain §7 "translations": same type and same path below the language folder."""
+    """docs/rules.md, Odd places: same type and same path below the language folder."""
     twins = {twin["lang"]: twin["url"] for twin in get(example, deadline, url="/posts/dome-reopens/").translations}
     assert twins["de"] == "/de/posts/kuppel-wieder-offen/"
     assert twins["ja"] == "/ja/posts/dome-reopens/"
@@ -135,7 +135,7 @@ def test_one_theme_is_clean_and_one_is_not(example, deadline):
 
 
 def test_the_plugins_are_one_of_each_kind(example, deadline):
-    """domain §2 "Risk", "Health"."""
+    """docs/rules.md, Plugins."""
     records = {record["name"]: record for record in example.site.plugins.records(deadline)}
     assert {name: record["health"] for name, record in records.items()} == {
         "moonphase": "enabled", "weatherglass": "enabled", "guestbook": "degraded",
@@ -158,14 +158,14 @@ def test_the_docs_hold_guides_and_an_openapi_file(example, deadline):
 
 
 def test_it_checks_without_an_error_but_for_the_guest_book(example, deadline):
-    """Issue item 7: every finding stems from the plugin that is faulty on purpose."""
+    """Every finding stems from the plugin that is faulty on purpose."""
     report = example.site.operations.validate(deadline)
     assert [finding for finding in report["findings"] if not finding["path"].startswith("plugins/guestbook")] == []
     assert report["error_count"] > 0
 
 
 def test_staging_shows_what_keeps_the_redesign_from_going_live(staging, deadline):
-    """domain §1 "Config": site.staging.yaml is layered over site.yaml."""
+    """docs/rules.md, Configuration: site.staging.yaml is layered over site.yaml."""
     report = staging.site.operations.validate(deadline)
     places = {finding["path"].split("/")[1] for finding in report["findings"] if finding["severity"] == "error"}
     assert places == {"carnival", "guestbook"}

@@ -1,4 +1,4 @@
-"""The audit record (seed F31, C054, C057)."""
+"""The audit record (F31, C054, C057)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate limit, to the unit (seed F4, F45; design §7; C063)."""
+"""The rate limit, to the unit (F4, F45, C063; docs/rules.md, Limits)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ START = 1_790_000_000_123_456
 
 
 def test_six_hundred_a_minute_with_a_burst_of_120_admits_720_in_the_first_minute() -> None:
-    """design §7: at most 720, to the unit, whoever hammers."""
+    """F4: at most 720, to the unit, whoever hammers."""
     debt, admitted = Debt(), 0
     for step in range(60_000):
         decision = decide(Rate(), debt, START + step * 1000, 1)
@@ -61,7 +61,7 @@ def test_waiting_as_told_is_enough_and_a_microsecond_less_is_not(rate: Rate, ste
 
 @pytest.mark.parametrize("jump", [-3_600_000_000, -90_000_000, 3_600_000_000])
 def test_a_clock_that_jumps_locks_nobody_out(jump: int) -> None:
-    """governance.md §2: a clock step at failover; C063 steps the time back by 90 s."""
+    """docs/rules.md, Limits: a clock step at failover; C063 steps the time back by 90 s."""
     rate = Rate(60, 5)
     debt = Debt()
     for _ in range(5):
@@ -90,7 +90,7 @@ def test_a_rate_out_of_bounds_is_refused(numbers: tuple) -> None:
 
 
 def test_a_cost_above_the_burst_is_refused_by_name() -> None:
-    """governance.md §2: its Retry-After would be never."""
+    """docs/rules.md, Limits: its Retry-After would be never."""
     with pytest.raises(ValueError, match=r"costs\.search_content is 6, more than the burst of 5"):
         Rate(60, 5, {"search_content": 6})
 

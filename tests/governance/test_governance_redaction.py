@@ -1,4 +1,4 @@
-"""What redaction takes out and what it leaves (seed F40, C054, domain §2 permission leaves)."""
+"""What redaction takes out and what it leaves (F40, C054; docs/rules.md, Redaction)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_listed_secret_is_masked_and_every_name_kept() -> None:
     {"body": '```json\n{"api_key": "YOUR_API_KEY", "password": "..."}\n```'},
 ], ids=str)
 def test_what_is_no_secret_stays(kept: dict) -> None:
-    """design §7: by tokenised names, never by substring; schemas and placeholders stay; a boolean is a setting."""
+    """docs/rules.md, Redaction: by tokenised names, never by substring; schemas and placeholders stay; a boolean is a setting."""
     assert redact(kept) == kept
 
 
@@ -103,7 +103,7 @@ def test_what_is_no_secret_stays(kept: dict) -> None:
     "pbkdf2-sha256$600000$hunter2Zq$hunter2Zqhunter2Zq",
 ], ids=lambda text: text[:30])
 def test_a_secret_is_known_by_its_looks(text: str) -> None:
-    """design §7: value patterns in every string, bodies and nested JSON too."""
+    """docs/rules.md, Redaction: value patterns in every string, bodies and nested JSON too."""
     clean = redact({"body": text, "in a page": f"Some words.\n\n{text}\n\nMore words.", "list": [[text]]})
     assert "hunter2Zq" not in json.dumps([clean["body"], clean["list"]])
     assert MARK in clean["body"]

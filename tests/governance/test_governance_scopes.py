@@ -1,4 +1,4 @@
-"""Who may use what, and which documents one may see (F5, F6, F14, F37, F38; design §5, §8; domain §3)."""
+"""Who may use what, and which documents one may see (F5, F6, F14, F37, F38; docs/rules.md, Tokens and roles)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_read_scope_needs_the_configuration_the_token_and_the_capability(scope
 
 @pytest.mark.parametrize("scope", sorted(MUTATING_SCOPES))
 def test_a_mutating_scope_opens_nothing_whatever_is_configured(scope: str) -> None:
-    """F6: read_only false alone grants no write; design §5: reserved."""
+    """F6: read_only false alone grants no write, the scopes are reserved."""
     assert "reserved" in str(missing(EVERYTHING, caller("*", scopes=frozenset(CAPABILITY_OF)), scope))
 
 
@@ -68,7 +68,7 @@ def test_published_needs_nothing_more(status: str | None) -> None:
 
 @pytest.mark.parametrize("status", ["draft", "in_review", "scheduled", "archived", "all"])
 def test_unpublished_needs_the_scope_and_the_capability(status: str) -> None:
-    """design §5, F14: three things, or nothing is shown."""
+    """F14; docs/rules.md, Unpublished documents: three things, or nothing is shown."""
     expected = frozenset(STATUSES) if status == "all" else frozenset({status})
     assert visibility(EVERYTHING, caller("documents.read"), status) == Visibility(expected)
     assert visibility(EVERYTHING, caller("*"), status).owner is None
@@ -83,7 +83,7 @@ def test_unpublished_needs_the_scope_and_the_capability(status: str) -> None:
 
 
 def test_an_author_sees_unpublished_documents_of_their_own() -> None:
-    """domain §3: `.own` is loose at the gate, exact at the row."""
+    """F38: `.own` is loose at the gate, exact at the row."""
     author = caller(*ROLES["author"], subject="ana")
     assert visibility(EVERYTHING, author, "draft") == Visibility(frozenset({"draft"}), owner="ana")
     assert visibility(EVERYTHING, author, "all") == Visibility(frozenset(STATUSES), owner="ana")
@@ -97,7 +97,7 @@ def test_an_unknown_status_lists_those_that_exist() -> None:
 
 
 def test_a_token_holds_read_unpublished_only_by_name() -> None:
-    """design §5, §8: without --scope every read scope of the seed; without --role what those map to."""
+    """docs/rules.md, Tokens and roles: without --scope every read scope of the seed; without --role what those map to."""
     rights = token_rights("mcp-server")
     assert rights.scopes == READ_SCOPES
     assert rights.capabilities == {"documents.read", "dashboard.read", "themes.manage", "plugins.manage"}

@@ -82,7 +82,7 @@ def test_other_paths_are_404_json_without_a_redirect(client: FlaskClient, path: 
 
 @pytest.mark.parametrize("verb", ["PUT", "PATCH", "DELETE", "TRACE"])
 def test_other_verbs_are_405_with_allow(client: FlaskClient, verb: str) -> None:
-    """C018, P9; verbs are judged before tokens (checklist §1.2)."""
+    """C018, P9; verbs are judged before tokens (docs/rules.md, HTTP order of checks)."""
     reply = client.open("/mcp", method=verb)
     assert reply.status_code == 405
     assert reply.headers["Allow"] == "GET, HEAD, POST, OPTIONS"
@@ -101,7 +101,7 @@ def test_get_is_planks_metadata_and_needs_a_token(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("headers", [{"Accept": "text/event-stream"}, {"MCP-Protocol-Version": "2026-07-28"}])
 def test_get_for_a_stream_or_from_a_modern_client_is_405(client: FlaskClient, headers: dict[str, str]) -> None:
-    """Checklist §1.7: a client takes 405 for "no stream here", and anything else for a stream."""
+    """A client takes 405 for "no stream here", and anything else for a stream."""
     assert client.get("/mcp", headers={**bearer(), **headers}).status_code == 405
 
 
@@ -200,7 +200,7 @@ def test_the_scheme_has_no_case_and_a_token_in_the_query_is_none(client: FlaskCl
     "mime", [None, "text/plain", "application/json-rpc", "application/x-www-form-urlencoded", "application/json,application/json"]
 )
 def test_another_content_type_is_415(client: FlaskClient, mime: str | None) -> None:
-    """Checklist §1.2 step 5: it also keeps simple cross-site forms out. P7's "missing type" keeps its code."""
+    """It also keeps simple cross-site forms out. P7's "missing type" keeps its code."""
     reply = client.post("/mcp", data=PING, headers={**bearer(), **({"Content-Type": mime} if mime else {})})
     assert (reply.status_code, reply.json["error"]["code"]) == (415, -32600)
 
@@ -232,20 +232,20 @@ def test_a_chunked_body_is_read_and_capped(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"jsonrpc":"2.0","id":1,"method":"ping","id":2}', b"NaN"])
 def test_what_is_no_json_is_400_with_a_parse_error(client: FlaskClient, body: bytes) -> None:
-    """C065 (an empty body), governance §2 "Parse"."""
+    """C065 (an empty body); docs/rules.md, Revisions."""
     reply = post(client, body)
     assert (reply.status_code, reply.json["error"]["code"]) == (400, -32700)
 
 
 @pytest.mark.parametrize("name", ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Session-Id"])
 def test_a_repeated_routing_header_is_refused(client: FlaskClient, name: str) -> None:
-    """Checklist §1.4: WSGI folds repeated headers, and picking one would be a guess."""
+    """WSGI folds repeated headers, and picking one would be a guess."""
     reply = post(client, **{name: "2025-11-25,2025-06-18"})
     assert (reply.status_code, reply.json["error"]["code"]) == (400, -32020)
 
 
 def test_statuses_follow_the_outcome(client: FlaskClient) -> None:
-    """Checklist §1.5."""
+    """docs/rules.md, HTTP order of checks."""
     assert post(client, b'{"jsonrpc":"2.0","method":"notifications/initialized"}').status_code == 202
     assert post(client, b'{"jsonrpc":"2.0","method":"notifications/initialized"}').data == b""
     assert post(client, b'{"jsonrpc":"2.0","id":1,"method":"nope"}').status_code == 200, "legacy: 404 would mean a lost session"
@@ -273,7 +273,7 @@ def test_over_the_rate_is_429_with_retry_after() -> None:
 
 
 def test_refusals_of_one_address_run_dry_and_do_not_touch_its_tokens() -> None:
-    """Checklist §1.2: floods of rubbish are not free; a good token behind the same address is not punished."""
+    """docs/rules.md, HTTP order of checks: floods of rubbish are not free; a good token behind the same address is not punished."""
     client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
     statuses = [client.post("/mcp", data=PING, headers=JSON).status_code for _ in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
@@ -281,7 +281,7 @@ def test_refusals_of_one_address_run_dry_and_do_not_touch_its_tokens() -> None:
 
 
 def test_the_address_behind_a_trusted_proxy_counts_and_a_forged_one_does_not() -> None:
-    """Governance §2 and its bug 14."""
+    """Left of the last trusted proxy anyone may have written what X-Forwarded-For says."""
     peers = Peers(proxies=["10.0.0.0/8"])
     assert peers.address("10.0.0.1", "6.6.6.6, 203.0.113.9, 10.0.0.2") == "203.0.113.9"
     assert peers.address("203.0.113.5", "6.6.6.6") == "203.0.113.5"

@@ -1,4 +1,4 @@
-"""The processes of a host: how they start, refuse, end, and that none is left behind (issue item 1, design §9)."""
+"""The processes of a host: how they start, refuse, end, and that none is left behind (docs/rules.md, Processes)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def until(condition: Any, seconds: float = 10.0) -> None:
 
 
 def test_with_one_redis_two_servers_share_a_site_and_end_by_signal(new_place: Any, start: Any, redis_url: str) -> None:
-    """Fixed interface: with `REDIS_URL` it uses that Redis; a token is valid for any server with the same key and Redis."""
+    """With `REDIS_URL` it uses that Redis; a token is valid for any server with the same key and Redis."""
     place = new_place().with_(REDIS_URL=redis_url, CMSMCP_SECRET_KEY="k" * 40)
     first, second = start(place, "--workers", "1"), start(place, "--workers", "1")
     headers = {"Authorization": f"Bearer {place.token()}"}
@@ -67,7 +67,7 @@ def test_with_one_redis_two_servers_share_a_site_and_end_by_signal(new_place: An
 
 
 def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new_place: Any, start: Any) -> None:
-    """A killed Redis comes back on its socket with what it knew; a killed supervisor takes everything with it (design §9)."""
+    """A killed Redis comes back on its socket with what it knew; a killed supervisor takes everything with it."""
     server = start(new_place(), "--workers", "1")
     headers = {"Authorization": f"Bearer {server.place.token()}"}
     assert server.post(PING, headers).status == 200
@@ -131,7 +131,7 @@ def test_a_weak_key_and_a_faulty_site_are_told_before_anything_starts(new_place:
 
 
 def test_plain_gunicorn_serves_and_says_what_is_missing(new_place: Any, tmp_path: Path) -> None:
-    """Design §9: `gunicorn wsgi:app` works too; without Redis and an indexer `/readyz` names them."""
+    """docs/rules.md, Processes: `gunicorn wsgi:app` works too; without Redis and an indexer `/readyz` names them."""
     place = new_place()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.set_inheritable(True)

@@ -33,7 +33,7 @@ def head(token: dict[str, str], *lines: str, verb: str = "POST /mcp") -> bytes:
 
 
 def test_the_printed_curl_line_works_when_pasted(server: Any) -> None:
-    """Issue item 1."""
+    """What `make run` shows must work when it is pasted."""
     line = next(line for line in server.log.splitlines() if line.startswith("curl "))
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=30, check=True)
     reply = json.loads(done.stdout)
@@ -42,7 +42,7 @@ def test_the_printed_curl_line_works_when_pasted(server: Any) -> None:
 
 
 def test_the_printed_client_block_starts_a_server(server: Any) -> None:
-    """Issue item 1: command, args and cwd as printed."""
+    """Command, args and cwd as printed."""
     block = json.loads(re.search(r"^\{.*^\}", server.log, re.DOTALL | re.MULTILINE)[0])["mcpServers"]["foundry"]
     initialize = json.dumps(
         {"jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -103,7 +103,7 @@ def test_expect_continue_does_not_stall(server: Any, token: dict[str, str]) -> N
 def test_what_servers_read_differently_is_refused_in_json(
     server: Any, token: dict[str, str], lines: list[str], body: bytes, status: tuple[int, ...]
 ) -> None:
-    """C065, C023 (two tokens), governance §2 "Smuggling"; no HTML page, whoever answers."""
+    """C065, C023 (two tokens); no HTML page, whoever answers."""
     answer = raw(server, head(token, *lines, "Connection: close"), body)
     assert int(answer.split(b" ", 2)[1]) in status
     headers, _, content = answer.partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Bearer tokens and the keys behind them (seed P4 to P6, P23, P24; C058; design §8)."""
+"""Bearer tokens and the keys behind them (P4 to P6, P23, P24; C058; docs/rules.md, Tokens and roles)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_forged_token_gets_one_and_the_same_answer(token: str) -> None:
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Basic dTpw", "Token abc", GOOD])
 def test_no_bearer_token_is_said_so(header: str | None) -> None:
-    """P23, domain §4."""
+    """P23."""
     with pytest.raises(TokenRefused) as refused:
         TOKENS.authenticate(header, "mcp")
     assert (refused.value.status, refused.value.body) == (401, {"error": "API token required"})
@@ -97,7 +97,7 @@ def test_no_bearer_token_is_said_so(header: str | None) -> None:
     ("mcp-server", {"mcp"}), ("read-only", {"api"}), ("full-access", {"api"}), ("operator", {"ops"}),
 ])
 def test_a_token_opens_its_own_door_only(access: str, doors: set[str]) -> None:
-    """P5, P6; design §8: another door answers 403 with the seed's body."""
+    """P5, P6: another door answers 403 with the seed's body."""
     token = TOKENS.create(Grant("x", access)).token
     for door in ("mcp", "api", "ops"):
         if door in doors:
@@ -116,7 +116,7 @@ def test_a_token_carries_who_and_what() -> None:
 
 
 def test_without_scopes_a_token_holds_every_read_scope_of_the_seed_and_names_nobody() -> None:
-    """The fixed interface: an mcp-server token without --scope."""
+    """docs/rules.md, Tokens and roles: an mcp-server token without --scope."""
     caller = TOKENS.verify(GOOD, "mcp")
     assert caller.scopes == READ_SCOPES
     assert caller.subject is None
@@ -124,7 +124,7 @@ def test_without_scopes_a_token_holds_every_read_scope_of_the_seed_and_names_nob
 
 
 def test_a_token_expires_and_clocks_may_differ_by_seconds() -> None:
-    """governance.md §2: leeway of 30 s at most."""
+    """docs/rules.md, Tokens and roles: ten seconds between clocks."""
     now = [1_790_000_000.0]
     tokens = Tokens(KEYS, AUDIENCE, clock=lambda: now[0])
     token = tokens.create(Grant("short", ttl=60)).token
@@ -138,7 +138,7 @@ def test_a_token_expires_and_clocks_may_differ_by_seconds() -> None:
 
 
 def test_keys_rotate_without_a_refusal() -> None:
-    """design §8: several keys, the first signs."""
+    """docs/rules.md, Tokens and roles: several keys, the first signs."""
     rotated = Tokens(Keyring([OTHER, SECRET], "tokens"), AUDIENCE)
     assert rotated.verify(GOOD, "mcp").name == "ci"
     fresh = rotated.create(Grant("new")).token
@@ -173,7 +173,7 @@ def test_a_grant_that_makes_no_sense_makes_no_token(grant: Grant, words: str) ->
 
 @given(st.integers(0, len(GOOD) - 1), st.sampled_from("ABab01-_.=é \n"))
 def test_no_single_changed_character_passes(position: int, char: str) -> None:
-    """governance.md §3: mutations, 0 wrong accepts."""
+    """C058: no mutation is accepted."""
     mutated = GOOD[:position] + char + GOOD[position + 1 :]
     if mutated != GOOD:
         with pytest.raises(TokenRefused):

@@ -1,4 +1,4 @@
-"""What Go code does, and what it may (domain §7 "plugin findings")."""
+"""What Go code does, and what it may (docs/rules.md, Odd places)."""
 
 from __future__ import annotations
 

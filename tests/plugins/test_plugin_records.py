@@ -1,4 +1,4 @@
-"""Plugin records: status, health, shape, and that no plugin fails the list (domain §2, §7 "plugin folders", F22, F23; C036, C039)."""
+"""Plugin records: status, health, shape, and that no plugin fails the list (docs/rules.md, Plugins; F22, F23; C036, C039)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_right_plugin(site) -> None:
     (("name: bent", "name: [open"), "metadata error", "not closed"),
 ])
 def test_status_of_a_manifest_that_breaks_a_rule(site, change: tuple[str, str], status: str, said: str) -> None:
-    """domain §2 "Status" and "Health", for a plugin that is enabled and for one that is not."""
+    """docs/rules.md, Plugins: status and health, for a plugin that is enabled and for one that is not."""
     site.plugin("bent", change=change)
     found = site.record("bent")
     assert (found["status"], found["health"]) == (status, "invalid")
@@ -50,7 +50,7 @@ def test_status_of_a_manifest_that_breaks_a_rule(site, change: tuple[str, str], 
 
 
 def test_folders_that_are_no_plugins_yet(site) -> None:
-    """§7: no plugin.yaml, no code, no folder; dot folders are ignored."""
+    """docs/rules.md, Odd places: no plugin.yaml, no code, no folder; dot folders are ignored."""
     site.write("plugins/empty/README.md", "x")
     site.write("plugins/codeless/plugin.yaml", "name: codeless\nfoundry_api: v1\nmin_foundry_version: 1.0.0\n")
     site.write("plugins/codeless/plugin_test.go", "package codeless")
@@ -113,7 +113,7 @@ def test_a_misspelt_permission_is_a_warning(site) -> None:
 
 
 def test_what_a_manifest_should_have_is_a_warning(site) -> None:
-    """domain §2: compatibility_version, config_schema, screenshots."""
+    """docs/rules.md, Plugins: compatibility_version, config_schema, screenshots."""
     site.write("plugins/terse/plugin.yaml", "name: terse\nfoundry_api: v1\nmin_foundry_version: 1.0.0\n")
     site.write("plugins/terse/plugin.go", "package terse")
     found = site.record("terse")
@@ -121,7 +121,7 @@ def test_what_a_manifest_should_have_is_a_warning(site) -> None:
 
 
 def test_dependencies_are_met_by_enabled_plugins(site) -> None:
-    """domain §2: repos another *enabled* plugin must declare."""
+    """docs/rules.md, Plugins: repos another *enabled* plugin must declare."""
     site.plugin("needy", more="requires: [acme/base]\ndependencies: [{name: 'git@github.com:acme/extra.git', optional: true}]\n")
     site.plugin("base")
     assert site.record("needy")["status"] == "installed"
@@ -138,7 +138,7 @@ def test_an_unknown_name_is_not_found(site, name: str) -> None:
 
 
 def test_links_that_leave_are_errors_and_are_not_read(site, tmp_path_factory) -> None:
-    """§7 "symbolic link"."""
+    """docs/rules.md, Odd places."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "plugin.yaml").write_text("title: SECRET")
     (outside / "evil.go").write_text('package x\nimport "os/exec"\nfunc f() { exec.Command("x") }')
@@ -169,7 +169,7 @@ foundry:
 
 
 def test_managed_policy(site) -> None:
-    """domain §2: name, version and SHA-256, licence; a plugin cannot approve itself."""
+    """docs/rules.md, Plugins: name, version and SHA-256, licence; a plugin cannot approve itself."""
     site.enable("right", more=MANAGED % ("0" * 64))
     assert (site.record("right")["review_status"], site.record("right")["health"]) == ("blocked", "blocked")
     site.plugin("right", more="license: mit\n")

@@ -1,4 +1,4 @@
-"""Which revision serves a request, and which refusal comes first (checklist §1.2, §1.3, §1.7, A-01, A-05, A-06)."""
+"""Which revision serves a request, and which refusal comes first (docs/rules.md, Revisions; A-01, A-05, A-06)."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_a_legacy_header_names_the_revision(named: str) -> None:
 
 
 def test_without_header_the_session_decides_else_the_oldest_revision() -> None:
-    """Checklist §1.4, A-05: plain callers need neither session nor version."""
+    """A-05: plain callers need neither session nor version."""
     assert classify(request(), {}, "2025-11-25") == Era("2025-11-25")
     assert classify(request(), {}, None) == Era("2025-03-26")
 
 
 def test_a_session_that_initialised_with_2026_is_legacy_with_that_header() -> None:
-    """Checklist §1.3, the exception."""
+    """A-01: the one exception to what makes a request modern."""
     assert classify(request(), headers(MODERN), MODERN) == Era(MODERN)
 
 
@@ -141,7 +141,7 @@ def test_an_unknown_header_without_envelope_is_an_unsupported_version(named: str
 
 
 def test_meta_without_a_version_proves_nothing() -> None:
-    """Checklist §1.3."""
+    """docs/rules.md, Revisions."""
     params = {"_meta": {"progressToken": 1, CAPABILITIES_KEY: {}}}
     assert classify(request(params=params), {}, None) == Era("2025-03-26")
     assert classify(request(params={"_meta": "text"}), {}, None) == Era("2025-03-26")

@@ -1,4 +1,4 @@
-"""Headers of modern requests against their bodies (checklist §1.4, H-03, §5.4 http-header-validation)."""
+"""Headers of modern requests against their bodies (docs/rules.md, Revisions; H-03)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes to messages and back (checklist §1.1, C002, C004, C006, C008)."""
+"""Bytes to messages and back (docs/rules.md, Revisions; C002, C004, C006, C008)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_id_comes_back_with_type_and_value(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["1.5", "1.0", "true", "false", "null", "[1]", '{"a":1}', "99999999999999999999", "1e3"])
 def test_other_ids_are_refused_without_an_id(text: str) -> None:
-    """C002; checklist §1.1: an unreadable id is left out."""
+    """C002; docs/rules.md, Revisions: an unreadable id is left out."""
     message = parse(ping(text))
     assert message == Rejection(INVALID_REQUEST, "Invalid request: id must be a string or a 64-bit integer.")
     assert "id" not in json.loads(jsonrpc.error_reply(message.id, message.code, message.message))
@@ -70,7 +70,7 @@ def test_other_ids_are_refused_without_an_id(text: str) -> None:
     ids=lambda raw: repr(raw[:60]),
 )
 def test_what_is_not_strict_json_is_a_parse_error(raw: bytes) -> None:
-    """C004; checklist §1.1, parser hardening."""
+    """C004; docs/rules.md, Revisions."""
     message = parse(raw)
     assert isinstance(message, Rejection)
     assert (message.code, message.id) == (PARSE_ERROR, None)

@@ -1,4 +1,4 @@
-"""RFC 6570 templates as resources use them (checklist R-05, A-08, domain F27, F30)."""
+"""RFC 6570 templates as resources use them (R-05, A-08, F27, F30)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_the_other_blocks_are_as_strict(site, text: str, key: str) -> None:
 
 
 def test_every_fault_is_reported_at_once_with_its_line(site) -> None:
-    """design: "each fault with file and line"."""
+    """docs/rules.md, Configuration: each fault with file and line."""
     message = faults(site("mcp:\n  enabled: 1\n  scopes:\n    - read:content\n    - nope\n    - nor this\napi:\n  enabld: true\n"))
     assert [line.split(" ", 1)[0] for line in message.splitlines()] == [f"{CONFIG}:{n}:" for n in (2, 5, 6, 8)]
 

@@ -1,4 +1,4 @@
-"""site.yaml: layering, defaults, checks, locales (domain §1 "Config", §2 "Config validation", §7; C035, C045, C070)."""
+"""site.yaml: layering, defaults, checks, locales (docs/rules.md, Configuration; C035, C045, C070)."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ BASE = "content/config/site.yaml"
 
 
 def test_defaults_are_foundrys(make_site) -> None:
-    """domain §1 "Config"."""
+    """docs/rules.md, Configuration."""
     config = make_site(config="").config
     assert (config.name, config.title, config.base_url, config.theme, config.environment, config.default_lang) == (
         "foundry", "Foundry CMS", "", "default", "default", "en",
@@ -28,7 +28,7 @@ def test_defaults_are_foundrys(make_site) -> None:
 
 
 def test_layers_merge_maps_and_replace_lists_and_scalars(make_site, tmp_path_factory) -> None:
-    """domain §1 "Layering": base, environment, overlays, deploy target."""
+    """docs/rules.md, Configuration: base, environment, overlays, deploy target."""
     overlay = tmp_path_factory.mktemp("elsewhere") / "extra.yaml"
     overlay.write_text("title: Overlay\nserver: {addr: ':1'}\n")
     site = make_site({
@@ -113,7 +113,7 @@ def test_an_environment_is_a_plain_name(make_site, env: str) -> None:
     ("menus: [a]", "menus"), ("taxonomies: {default_set: tags}", "`taxonomies.default_set`"),
 ])
 def test_config_checks_are_diagnostics_with_file_and_line(make_site, text: str, word: str) -> None:
-    """domain §2 "Config validation": all reported, none fatal."""
+    """docs/rules.md, Configuration: all reported, none fatal."""
     config = make_site(config=f"name: x\n{text}\n").config
     assert config.name == "x"
     assert [(d.severity, d.path, d.line) for d in config.diagnostics] == [("error", BASE, 2)], config.diagnostics
@@ -152,7 +152,7 @@ def test_locales_fall_back_as_declared(make_site) -> None:
     ("locales:", "en", ("en", "es", "pt-br")),
 ])
 def test_the_default_is_always_among_the_locales(make_site, text: str, default: str, codes: tuple[str, ...]) -> None:
-    """domain P21, §7 "`locales`"."""
+    """P21; docs/rules.md, Languages."""
     folders = {f"content/{place}/a.md": "x" for place in ("pages/es", "posts/pt_BR", "pages/faq", "pages/zz", "images/de", "pages/en")}
     locales = make_site(folders, text + "\n").config.locales
     assert (locales.default, locales.codes) == (default, codes)

@@ -1,4 +1,4 @@
-"""Which files are documents (domain §1 "Derived files", §7; C040)."""
+"""Which files are documents (docs/rules.md, Files; C040)."""
 
 import os
 
@@ -28,7 +28,7 @@ def test_only_real_documents_are_found_in_path_order(site) -> None:
 
 
 def test_an_upper_case_ending_is_a_warning(site) -> None:
-    """domain §7 "`.MD`"."""
+    """docs/rules.md, Odd places."""
     site.write({"content/pages/note.MD": "x"})
     found, faults = find_documents(site.config, site.types)
     assert found == []
@@ -36,18 +36,18 @@ def test_an_upper_case_ending_is_a_warning(site) -> None:
 
 
 def test_missing_folders_are_empty(site) -> None:
-    """domain §7 "missing folders"."""
+    """docs/rules.md, Files."""
     assert find_documents(site.config, site.types) == ([], [])
 
 
 def test_links_are_followed_inside_the_site_only(site, tmp_path_factory) -> None:
-    """domain §7 "symbolic link"."""
+    """docs/rules.md, Files."""
     outside = tmp_path_factory.mktemp("outside")
     (outside / "secret.md").write_text("x")
-    site.write({"shared/a.md": "x", "content/pages/b.md": "x", "content/config/admin-users.yaml": "x", "data/admin/s.yaml": "x"})
+    site.write({"common/a.md": "x", "content/pages/b.md": "x", "content/config/admin-users.yaml": "x", "data/admin/s.yaml": "x"})
     pages = site.root / "content/pages"
-    (pages / "in.md").symlink_to("../../shared/a.md")
-    (pages / "folder").symlink_to("../../shared")
+    (pages / "in.md").symlink_to("../../common/a.md")
+    (pages / "folder").symlink_to("../../common")
     (pages / "out.md").symlink_to(outside / "secret.md")
     (pages / "outfolder").symlink_to(outside)
     (pages / "users.md").symlink_to("../config/admin-users.yaml")
@@ -79,7 +79,7 @@ def test_names_that_are_no_text_are_errors(site) -> None:
 
 
 def test_an_undeclared_language_folder_is_a_warning(make_site) -> None:
-    """domain §7 "language folder": with `locales` exactly those."""
+    """docs/rules.md, Languages: with `locales` exactly those."""
     site = make_site({"content/pages/fr/a.md": "x", "content/pages/de/a.md": "x", "content/pages/faq/a.md": "x"}, "locales: [en, de]\n")
     faults = find_documents(site.config, site.types)[1]
     assert [(f.severity, f.path) for f in faults] == [("warning", "content/pages/fr")]

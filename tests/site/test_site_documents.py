@@ -1,4 +1,4 @@
-"""From a file to a document: values, identity, languages, URLs, faults (domain §1, §7; C035, C036, C039)."""
+"""From a file to a document: values, identity, languages, URLs, faults (C035, C036, C039)."""
 
 import json
 from dataclasses import asdict
@@ -17,7 +17,7 @@ def faults(result) -> list[tuple[str, int | None, str]]:
 
 
 def test_a_whole_document(site) -> None:
-    """domain §1 "Frontmatter" and "Identity"."""
+    """docs/rules.md, Front matter, Identity and URLs."""
     site.write({"content/posts/es/guides/hello-world.md": (
         "---\ntitle: Hola\nsummary: Un saludo\ndate: 2026-03-07\ncreated_at: 2026-04-01T06:04:39.416541Z\n"
         "author: ana\nlast_editor: bo\n"
@@ -41,7 +41,7 @@ def test_a_whole_document(site) -> None:
     ("title: ~", "x"), ("slug: other", "other"), ("title: ''", "x"),
 ])
 def test_titles_are_text_and_default_to_the_slug(site, head: str, title: str) -> None:
-    """domain §1 "title"; C039 e."""
+    """docs/rules.md, Front matter; C039 e."""
     document = site.page(f"---\n{head}\n---\nb").document
     assert document is not None
     assert document.title == title
@@ -52,7 +52,7 @@ def test_titles_are_text_and_default_to_the_slug(site, head: str, title: str) ->
     ("[Linked](http://x) text\n---\n", "Linked text"), ("no heading", "my page"), ("#hash\n#\n", "my page"), ("~~~\n# a\n", "my page"),
 ])
 def test_without_front_matter_the_first_heading_is_the_title_and_it_is_published(site, body: str, title: str) -> None:
-    """domain §7 "no front matter at all"."""
+    """docs/rules.md, Odd places."""
     document = site.page(body, "content/pages/my page.md").document
     assert document is not None
     assert (document.title, document.status, document.slug, document.url) == (title, "published", "my page", "/my%20page/")
@@ -73,7 +73,7 @@ def test_without_front_matter_the_first_heading_is_the_title_and_it_is_published
 def test_a_bad_value_is_an_error_with_line_and_key_and_the_document_is_not_served(
     site, head: str, check: str, line: int, word: str,
 ) -> None:
-    """domain §7 "duplicate keys, tabs, bad types, bad dates", "slug"; C036 k6, C039."""
+    """docs/rules.md, Odd places; C036 k6, C039."""
     result = site.page(f"---\n{head}\n---\nb")
     assert result.document is None
     [(found_check, found_line, message)] = faults(result)
@@ -100,7 +100,7 @@ def test_odd_keys_and_empty_values_are_usable(site) -> None:
 
 
 def test_undeclared_values_are_core_values(site) -> None:
-    """domain §7 "undeclared front matter values"."""
+    """docs/rules.md, Odd places."""
     document = site.page("---\nfields: {a: no, b: 12:30, c: 2026-03-06, d: .nan, e: 1}\nx: yes\n---\nb").document
     assert document is not None
     assert document.fields == {"a": "no", "b": "12:30", "c": "2026-03-06", "d": ".nan", "e": 1}
@@ -108,7 +108,7 @@ def test_undeclared_values_are_core_values(site) -> None:
 
 
 def test_a_zoneless_time_is_utc_with_a_warning(site) -> None:
-    """domain §7 "zoneless time"."""
+    """docs/rules.md, Odd places."""
     result = site.page("---\ndate: 2026-03-06T10:00:00\nupdated_at: 2026-03-06T10:00:00+02:00\n---\nb")
     assert result.document is not None
     assert (result.document.date, result.document.updated_at) == ("2026-03-06T10:00:00.000Z", "2026-03-06T08:00:00.000Z")
@@ -123,7 +123,7 @@ def test_owner_is_the_author_else_the_parameter(site) -> None:
 
 
 def test_slugs_are_composed_and_urls_encoded(site) -> None:
-    """domain §7 "slug"."""
+    """docs/rules.md, Odd places."""
     document = site.page("---\nslug: cafe\u0301 100%\n---\nb").document
     assert document is not None
     assert document.slug == "café 100%"
@@ -143,7 +143,7 @@ def test_slugs_are_composed_and_urls_encoded(site) -> None:
     ("content/pages/es.md", "en", "en:page:es", "/es/"),
 ])
 def test_language_id_and_url_without_locales(site, path: str, lang: str, id_: str, url: str) -> None:
-    """domain §1 "Identity", §7 "language folder"."""
+    """docs/rules.md, Identity and URLs, Languages."""
     site.write({path: "x"})
     document = site.document(path)
     assert (document.lang, document.id, document.url) == (lang, id_, url)
@@ -154,27 +154,27 @@ def test_language_id_and_url_without_locales(site, path: str, lang: str, id_: st
     ("content/pages/fr/a.md", "en-GB", "/a/"), ("content/pages/a.md", "en-GB", "/a/"), ("content/pages/no/a.md", "no", "/no/a/"),
 ])
 def test_with_locales_exactly_those_folders_are_languages(make_site, path: str, lang: str, url: str) -> None:
-    """domain §7 "language folder"; C045."""
+    """docs/rules.md, Languages; C045."""
     site = make_site({path: "x"}, "default_lang: en_gb\nlocales: {en-GB: {}, de: {}, de-AT: {fallback: de}, no: {}}\n")
     document = site.document(path)
     assert (document.lang, document.url) == (lang, url)
 
 
 def test_the_default_language_is_never_prefixed(make_site) -> None:
-    """domain §7 "`default_lang`": whatever its spelling."""
+    """docs/rules.md, Odd places: whatever its spelling."""
     site = make_site({"content/pages/a.md": "x", "content/pages/en-us/b.md": "x"}, "default_lang: en_US\n")
     assert [site.document(f"content/pages/{p}.md").url for p in ("a", "en-us/b")] == ["/a/", "/b/"]
     assert site.document("content/pages/en-us/b.md").id == "en_US:page:b"
 
 
 def test_translations_share_a_key_whatever_their_slugs(site) -> None:
-    """domain §7 "translations"."""
+    """docs/rules.md, Odd places."""
     site.write({"content/pages/guide.md": "---\nslug: guide\n---\n", "content/pages/de/guide.md": "---\nslug: leitfaden\n---\n"})
     assert {site.document(f"content/pages/{p}guide.md").key for p in ("", "de/")} == {"page:guide"}
 
 
 def test_schema_defaults_fill_what_a_document_leaves_out(make_site) -> None:
-    """domain §1 "fields": schema defaults filled."""
+    """docs/rules.md, Front matter."""
     config = "fields: {schemas: {page: {fields: [{name: hero, type: text, default: Hi}, {name: n, type: number}]}}}\n"
     site = make_site({"content/pages/a.md": "---\nfields: {n: 2}\n---\n"}, config)
     assert site.document("content/pages/a.md").fields == {"hero": "Hi", "n": 2}

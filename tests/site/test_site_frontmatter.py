@@ -1,4 +1,4 @@
-"""Front matter and body in every form (domain §1 "Frontmatter", §7; C031, C036, C039)."""
+"""Front matter and body in every form (docs/rules.md, Front matter, Odd places; C031, C036, C039)."""
 
 import time
 
@@ -52,7 +52,7 @@ def bad(raw: bytes) -> tuple[str, int | None]:
     (b"-----\nText", None, "-----\nText", 1),
 ])
 def test_every_form_gives_values_body_and_the_bodys_line(raw: bytes, values: dict | None, body: str, line: int) -> None:
-    """C031, domain §1."""
+    """C031; docs/rules.md, Front matter."""
     assert good(raw) == (values, body, line)
 
 
@@ -77,13 +77,13 @@ def test_every_form_gives_values_body_and_the_bodys_line(raw: bytes, values: dic
     (b"---json\n[1]\n---\nb", "list", 2),
 ])
 def test_what_cannot_be_read_is_an_error_and_no_body(raw: bytes, word: str, line: int) -> None:
-    """domain §7: BOM, unclosed block, lone delimiter, empty file, bad UTF-8; C036 k2–k4, C039 g–i. No header leaks into a body."""
+    """docs/rules.md, Odd places; C036 k2–k4, C039 g–i. No header leaks into a body."""
     message, at = bad(raw)
     assert (word in message, at) == (True, line), (message, at)
 
 
 def test_sizes_are_bounded() -> None:
-    """domain §7 "aliases, depth, size"; C039 m."""
+    """docs/rules.md, Odd places; C039 m."""
     assert good(b"a" * MAX_DOCUMENT_BYTES)[0] is None
     assert "limit" in bad(b"a" * (MAX_DOCUMENT_BYTES + 1))[0]
     assert "over" in bad(b"---\na: " + b"x" * MAX_BLOCK + b"\n---\nb")[0]

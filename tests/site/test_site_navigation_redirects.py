@@ -1,4 +1,4 @@
-"""Menus, redirects and the one spelling of URLs (domain §1 "Other routes", §7 "`data/`"; C048)."""
+"""Menus, redirects and the one spelling of URLs (docs/rules.md, Menus and redirects, Identity and URLs; C048)."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def test_a_slugs_segment_is_the_spelling_of_its_path(slug: str) -> None:
 
 
 def test_menus_come_from_site_yaml_else_from_the_data_file(make_site) -> None:
-    """domain §1 "menus": with any menu in site.yaml, the file is not read."""
+    """docs/rules.md, Menus and redirects: with any menu in site.yaml, the file is not read."""
     data = {"data/navigation.yaml": "main:\n  - {name: File, url: file}\n"}
     assert load_menus(make_site(data).config) == ({"main": [{"name": "File", "url": "/file/"}]}, [])
     menus, faults = load_menus(make_site(data, "menus: {foot: [{name: Own, url: /own}]}\n").config)
@@ -78,7 +78,7 @@ def test_a_bad_navigation_file_is_an_error_and_no_menu(make_site, content: bytes
 
 @pytest.mark.parametrize("wrap", ["redirects:\n{}", "{}"])
 def test_redirects_in_both_forms(make_site, wrap: str) -> None:
-    """domain §1 "Redirect": from, to, status (301 default), enabled (default true), preserve_query, note."""
+    """docs/rules.md, Menus and redirects: from, to, status (301 default), enabled (default true), preserve_query, note."""
     rules = "- {from: old, to: new}\n- {from: /b, to: https://x.org/y, status: 302, enabled: false, preserve_query: true, note: n}\n"
     found, faults = load_redirects(make_site({"data/redirects.yaml": wrap.format(rules)}).config)
     assert faults == []
@@ -107,7 +107,7 @@ def test_a_loop_is_one_warning(make_site) -> None:
 
 
 def test_the_admin_data_is_never_read(site) -> None:
-    """domain §7 "`data/`": only navigation and redirects."""
+    """docs/rules.md, Odd places: only navigation and redirects."""
     site.write({"data/admin/sessions.yaml": "token: secret\n", "data/other.yaml": "x: y\n"})
     config = site.config
     assert "secret" not in str((load_menus(config), load_redirects(config), config))

@@ -1,4 +1,4 @@
-"""Containment: what belongs to the site (domain §7 "symbolic link")."""
+"""Containment: what belongs to the site (docs/rules.md, Files)."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_file_over_the_limit_is_refused_with_both_numbers(root: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../site-other/secret.md", "/etc/hostname", "content/../../site-other/secret.md", "a\0b", "", "."])
 def test_a_path_that_leaves_the_site_is_refused(root: Path, path: str) -> None:
-    """domain F30: `..`, absolute."""
+    """F30: `..`, absolute."""
     assert fault(root, path).reason in ("outside", "unreadable")
 
 

@@ -1,4 +1,4 @@
-"""What is public (domain §1 "Status", §7; C044). Nothing that cannot be understood makes a document public."""
+"""What is public (docs/rules.md, Status, Odd places; C044). Nothing that cannot be understood makes a document public."""
 
 from datetime import UTC, datetime
 
@@ -36,7 +36,7 @@ def status_of(site, head: str, now: int = NOW) -> str | None:
     ("archived: true\nscheduled_unpublish_at: 2021-01-01", "draft"),
 ])
 def test_the_status_in_foundrys_order(site, head: str, status: str) -> None:
-    """domain §1 "Status, in order"; `draft: true` is never overruled into the open."""
+    """docs/rules.md, Status; `draft: true` is never overruled into the open."""
     assert status_of(site, head) == status
 
 
@@ -55,7 +55,7 @@ def test_the_status_in_foundrys_order(site, head: str, status: str) -> None:
     "publish_at: 2020-01-01\npublish_date: 2999-01-01", "expiry_date: 2999-01-01\nunpublish_at: 2001-01-01",
 ])
 def test_odd_or_foreign_spellings_hide(site, head: str) -> None:
-    """domain §7: `status`, `published`, `publish_at`, … only hide; C044 v1–v9: odd spellings of draft fail closed."""
+    """docs/rules.md, Odd places: `status`, `published`, `publish_at`, … only hide; C044 v1–v9: odd spellings of draft fail closed."""
     assert status_of(site, head) not in ("published", None)
 
 
@@ -64,7 +64,7 @@ def test_odd_or_foreign_spellings_hide(site, head: str) -> None:
     "private: 'no'", "publish_date: 2020-01-01", "expiry_date: 2999-01-01", "status:", "published: ~", "publish_at: ''", "private:",
 ])
 def test_public_words_change_nothing(site, head: str) -> None:
-    """domain §7: "published", "public", "live", true change nothing."""
+    """docs/rules.md, Odd places: "published", "public", "live", true change nothing."""
     assert status_of(site, head) == "published"
     assert status_of(site, f"draft: true\n{head}") == "draft"
 
@@ -74,7 +74,7 @@ def test_public_words_change_nothing(site, head: str) -> None:
     "scheduled_unpublish_at: 12:30",
 ])
 def test_an_unreadable_schedule_is_an_error_and_not_served(site, head: str) -> None:
-    """domain §7 "zoneless time": an unreadable `scheduled_*` hides the document and is an error."""
+    """docs/rules.md, Odd places: an unreadable `scheduled_*` hides the document and is an error."""
     result = site.page(f"---\ntitle: T\n{head}\n---\nb")
     assert result.document is None
     assert [(d.severity, d.check, d.line) for d in result.diagnostics] == [("error", "date", 3)]
@@ -94,14 +94,14 @@ def test_a_misspelled_key_is_a_warning_that_names_the_right_one(site) -> None:
 
 @pytest.mark.parametrize("head", ["draft: true\nscheduled_publish_at: 2020-01-01", "workflow: scheduled\nscheduled_publish_at: 2999-01-01"])
 def test_a_draft_with_a_schedule_stays_hidden_with_a_warning(site, head: str) -> None:
-    """domain §7 "`draft: true` with a schedule"."""
+    """docs/rules.md, Odd places."""
     result = site.page(f"---\n{head}\n---\nb")
     assert status_at(result.document, ms("3000-01-01T00:00:00")) in ("draft", "scheduled")
     assert [(d.severity, d.check, d.line) for d in result.diagnostics] == [("warning", "schedule", 3)]
 
 
 def test_a_zoneless_schedule_is_utc_with_a_warning(site) -> None:
-    """domain §6: `2026-03-06T10:00:00` matched nothing in Foundry and was published at once."""
+    """`2026-03-06T10:00:00` matched nothing in Foundry and was published at once."""
     result = site.page("---\nscheduled_publish_at: 2026-03-06T10:00:00\n---\nb")
     assert result.document.publish_at == ms("2026-03-06T10:00:00")
     assert [(d.severity, d.line) for d in result.diagnostics] == [("warning", 2)]
@@ -110,7 +110,7 @@ def test_a_zoneless_schedule_is_utc_with_a_warning(site) -> None:
 
 
 def test_toml_and_json_are_hidden_alike(site) -> None:
-    """domain §1: TOML and JSON lose workflow keys in Foundry."""
+    """TOML and JSON lose workflow keys in Foundry."""
     for source in ('+++\nworkflow = "in_review"\n+++\n', '{"workflow": "in_review"}\n', '+++\ndraft = true\n+++\n', '{"draft": "true"}\n'):
         assert site.page(source).document.status != "published"
 
@@ -123,7 +123,7 @@ values, keys = st.sampled_from(VALUES.split("|")), st.sampled_from(KEYS.split())
 @settings(max_examples=200)
 @given(st.dictionaries(keys, values, max_size=4), st.sampled_from(["status", "published", "private", "publish_at", "expiry_date"]), values)
 def test_a_foreign_key_never_makes_a_document_more_public(definitions, head: dict[str, str], key: str, value: str) -> None:
-    """domain §7: "can only make a document less public"."""
+    """docs/rules.md, Odd places: they can only hide."""
 
     def public(entries: dict[str, str]) -> bool:
         source = "---\n" + "".join(f"{name}: {text}\n" for name, text in entries.items()) + "---\nb"

@@ -1,4 +1,4 @@
-"""Content types and their entries (domain §4, P16–P22, §7 "content type faults", "reserved")."""
+"""Content types and their entries (P16–P22; docs/rules.md, Content types, Odd places)."""
 
 import json
 import pickle
@@ -23,7 +23,7 @@ SEED = {
 
 
 def test_the_seeds_schema_comes_out_byte_for_byte(make_site) -> None:
-    """P22, domain §4 "Content type" key order, fields by length then bytes, however the author ordered them."""
+    """P22; docs/rules.md, Content types: the order of keys, however the author ordered them."""
     source = """\
 updatedAt: 2026-05-23T00:00:00Z
 createdAt: 2026-05-01
@@ -42,7 +42,7 @@ name: Posts
 
 
 def test_page_and_post_exist_without_a_file(site) -> None:
-    """design §4; ids are the same on every machine, times are left out rather than taken from a file's mtime (P22)."""
+    """docs/rules.md, Content types: ids are the same on every machine, times are left out rather than taken from a file's mtime (P22)."""
     types = site.types
     assert [kind["name"] for kind in types.all()] == ["Pages", "Posts"]
     post = types.get("post")
@@ -55,7 +55,7 @@ def test_page_and_post_exist_without_a_file(site) -> None:
 
 
 def test_every_field_type_with_its_options(make_site) -> None:
-    """domain §4: the table of field types."""
+    """docs/rules.md, Content types."""
     source = """\
 name: Things
 fields:
@@ -116,7 +116,7 @@ fields:
     ("Bad_Slug", "", 1, "slug"), ("config", "", 1, "config"),
 ])
 def test_a_faulty_type_is_an_error_and_the_rest_is_served(make_site, name: str, source: str, line: int, word: str) -> None:
-    """domain §7 "content type faults", "reserved"."""
+    """docs/rules.md, Odd places."""
     site = make_site({f"{TYPES}/{name}.yaml": source, f"{TYPES}/good.yaml": "name: Good\n", f"content/{name}/a.md": "x"})
     types = load_types(site.config)
     assert types.names() == ["good", "page", "post"]
@@ -174,7 +174,7 @@ def entry(make_site, head: str, body: str = "text"):
 
 
 def test_an_entry_of_a_custom_type(make_site) -> None:
-    """domain §7 "URL of a custom type"; `fields:` or top-level keys supply values, declared types apply, the body is the first richtext."""
+    """docs/rules.md, Content types: `fields:` or top-level keys supply values, declared types apply, the body is the first richtext."""
     head = (
         "title: One\nsku: 007\nprice: 1.10\nhot: yes\nother: no\ntags: [a]\nfields:\n  at: 2026-03-06 10:00\n  related: [de:product:x]\n"
         "  rows: [{label: no, n: 2, v: {kind: number, value: 3}, junk: 1}]\n"
@@ -207,14 +207,14 @@ def test_an_entry_of_a_custom_type(make_site) -> None:
     ("sku: a\nmenu: [" + "{label: a, href: b}," * 21 + "]", 3, "20"),
 ])
 def test_an_entry_that_breaks_its_type_is_an_error_and_not_served(make_site, head: str, line: int, word: str) -> None:
-    """domain §4 value rules; §7 "string over 255"."""
+    """docs/rules.md, Content types."""
     _, result = entry(make_site, head)
     assert result.document is None
     assert [(d.severity, d.line, word in d.message) for d in result.diagnostics] == [("error", line, True)], result.diagnostics
 
 
 def test_a_single_lives_at_its_slug(make_site) -> None:
-    """domain §7: a single: `/<slug of the type>/`."""
+    """docs/rules.md, Identity and URLs: `/<slug of the type>/`."""
     site = make_site({f"{TYPES}/site-info.yaml": "kind: single\n", "content/site_info/main.md": "x", "content/site_info/es/main.md": "x"})
     assert [site.document(path).url for path in site.found()] == ["/es/site-info/", "/site-info/"]
 

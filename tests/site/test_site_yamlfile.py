@@ -1,4 +1,4 @@
-"""YAML read without guesses (design §2 "PyYAML's guesses", domain §6 "Parsing" and §7)."""
+"""YAML read without guesses (docs/rules.md, YAML)."""
 
 import json
 
@@ -39,7 +39,7 @@ def fault(text: str, **bounds: int) -> YamlFault:
     ("!!str 5", "5"), ("!!int 5", 5), ("[1, no]", [1, "no"]), ("{a: 1.5, 2: b}", {"a": 1.5, "2": "b"}),
 ])
 def test_undeclared_values_follow_the_core_schema(text: str, wanted: object) -> None:
-    """domain §7 "undeclared front matter values"; C039 e and f."""
+    """docs/rules.md, YAML; C039 e and f."""
     got = yamlfile.core_value(value(text))
     assert got == wanted
     assert type(got) is type(wanted)
@@ -82,7 +82,7 @@ def test_a_duplicate_in_a_nested_map_is_found_too() -> None:
     ("<<: 5\n", 1, "maps only"),
 ])
 def test_a_fault_names_its_line_in_our_own_words(text: str, line: int, word: str) -> None:
-    """domain §7 "duplicate keys, tabs, bad types"; C036 k7, C039 a, b, c, i, j."""
+    """docs/rules.md, YAML; C036 k7, C039 a, b, c, i, j."""
     found = fault(text)
     assert (found.line, word in found.message) == (line, True), found.message
 
@@ -100,7 +100,7 @@ def test_thirty_two_levels_are_allowed() -> None:
 
 
 def test_aliases_count_each_time_they_are_used() -> None:
-    """domain §7 "aliases, depth, size": 1,000 nodes after expansion."""
+    """docs/rules.md, YAML: 1,000 nodes after expansion."""
     lines = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40)]
     assert "1000 values" in fault("\n".join(lines)).message
     load("a: &a [1, 2]\nb: *a", "f.md", max_nodes=7)
@@ -127,7 +127,7 @@ def test_nothing_is_an_empty_scalar(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "wanted"), [("yes", True), ("On", True), ("y", True), ("no", False), ("OFF", False), ("true", True)])
 def test_a_declared_boolean_takes_the_words_foundry_takes(text: str, wanted: bool) -> None:
-    """domain §1 "draft"."""
+    """docs/rules.md, YAML."""
     assert yamlfile.boolean(value(text)) is wanted
 
 

@@ -1,4 +1,4 @@
-"""One contract for both adapters of `core.ports.Admission` (seed F45; design §7; C063): memory, and a real Redis on its own clock.
+"""One contract for both adapters of `core.ports.Admission` (F45, C063): memory, and a real Redis on its own clock.
 
 Rates are chosen so that the seconds a test takes cannot change its counts: 1 per minute, or 60,000,000 where rate is not the point.
 """
@@ -149,7 +149,7 @@ def test_a_second_release_frees_nothing_twice(place: Place) -> None:
 
 
 def test_a_permit_whose_holder_died_lapses_with_its_lease(place: Place) -> None:
-    """design §7: leased; a killed worker leaks nothing."""
+    """docs/rules.md, Governance order: leased; a killed worker leaks nothing."""
     admission = place.admission(Policy(rate=FAST, max_concurrency=1))
     assert reasons(admission, [ask(permit=True, lease_ms=200), ask(permit=True)]) == [None, "concurrency"]
     until(lambda: admission.admit(ask(permit=True)).reason is None)
@@ -170,7 +170,7 @@ def test_the_same_event_asked_twice_is_admitted_once_and_charged_once(place: Pla
 
 
 def test_a_refusal_by_one_limit_charges_no_other(place: Place) -> None:
-    """governance.md §2: check all, then commit all."""
+    """docs/rules.md, Limits: check all, then commit all."""
     admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
     first = ask(permit=True)
     assert reasons(admission, [first, *(ask(permit=True) for _ in range(5))]) == [None] + ["concurrency"] * 5
@@ -191,7 +191,7 @@ def test_a_revoked_token_is_refused_whatever_else_holds(place: Place) -> None:
 
 
 def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> None:
-    """design §7: intent with the admission, outcome with the release, a refusal with its reason."""
+    """docs/rules.md, Audit: intent with the admission, outcome with the release, a refusal with its reason."""
     admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
     intent, refusal = {"event": "1", "phase": "intent", "odd": "a\nb é {} 'x\""}, {"event": "2", "phase": "refusal", "reason": ""}
     held = ask(event_id="1", permit=True, intent=intent, refusal={"event": "1"})
@@ -214,7 +214,7 @@ def test_threads_get_exactly_the_burst_and_never_more_than_the_cap(place: Place)
 
 
 def test_a_full_audit_admits_nothing_and_holds_no_permit() -> None:
-    """Fail closed: what cannot be recorded is not done (governance.md §2)."""
+    """Fail closed: what cannot be recorded is not done (docs/rules.md, Governance order)."""
     full = InMemory()
     admission = full.admission(Policy(rate=SLOW, max_concurrency=1))
     full.full = True

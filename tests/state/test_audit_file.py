@@ -1,4 +1,4 @@
-"""The audit of a stdio server (design §7; C057; governance.md §4 no. 37)."""
+"""The audit of a stdio server (docs/rules.md, Audit; C057)."""
 
 from __future__ import annotations
 

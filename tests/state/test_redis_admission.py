@@ -1,4 +1,4 @@
-"""What only Redis can show: exactness across processes, killed workers, lost scripts, outages (design §7; governance.md §3)."""
+"""What only Redis can show: exactness across processes, killed workers, lost scripts, outages (docs/rules.md, Redis)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ask(name: str, *, permit: bool = True, lease_ms: int = 60_000) -> Ask:
 
 
 def test_four_processes_together_get_the_rate_to_the_unit(redis_server: Any, client: Client, site: str) -> None:
-    """governance.md §3, scaled: 6,000 per minute and a burst of 120 give 120 + 100 a second, whoever asks."""
+    """docs/rules.md, Limits: 6,000 per minute and a burst of 120 give 120 + 100 a second, whoever asks."""
     rate, seconds = Rate(6000, 120), 2.0
     workers = [worker(HAMMER, redis_server.url, site, "6000", "120", str(seconds)) for _ in range(4)]
     for each in workers:
@@ -81,7 +81,7 @@ def test_four_processes_together_get_the_rate_to_the_unit(redis_server: Any, cli
 
 
 def test_a_killed_worker_leaks_no_permit(redis_server: Any, client: Client, site: str) -> None:
-    """governance.md §3: kill -9 while holding; 0 leaked after the lease."""
+    """docs/rules.md, Governance order: kill -9 while holding; 0 leaked after the lease."""
     holder = worker(HOLD, redis_server.url, site, "700")
     assert holder.stdout is not None and holder.stdout.readline() == "4\n"
     holder.kill()
@@ -97,7 +97,7 @@ def test_a_killed_worker_leaks_no_permit(redis_server: Any, client: Client, site
 
 
 def test_lost_scripts_are_loaded_again_within_the_call(client: Client, site: str) -> None:
-    """governance.md §2: NOSCRIPT after a restart, a failover or SCRIPT FLUSH."""
+    """docs/rules.md, Redis: NOSCRIPT after a restart, a failover or SCRIPT FLUSH."""
     admission = RedisAdmission(client, Policy(rate=Rate(1, 3)), site)
     for remaining in (2, 1, 0):
         client.call("SCRIPT", "FLUSH")
@@ -105,7 +105,7 @@ def test_lost_scripts_are_loaded_again_within_the_call(client: Client, site: str
 
 
 def test_every_key_is_in_one_hash_tag_and_all_but_the_audit_expire(client: Client) -> None:
-    """style.md §2: Redis keys in one place, each with an expiry; the audit stream is trimmed by its archiver alone."""
+    """docs/rules.md, Redis: keys in one place, each with an expiry; the audit stream is trimmed by its archiver alone."""
     site = "a {b} ü site " * 20
     admission = RedisAdmission(client, Policy(), site)
     tokens = RedisTokens(client, site)
@@ -119,7 +119,7 @@ def test_every_key_is_in_one_hash_tag_and_all_but_the_audit_expire(client: Clien
 
 
 def test_a_redis_that_is_gone_is_unavailable_at_once_and_heals_by_itself(own_redis: Any) -> None:
-    """governance.md §3: added time at most 150 ms, then 5 ms with the breaker open; recovery within 2 s, no restart."""
+    """docs/rules.md, Redis: added time at most 150 ms, then 5 ms with the breaker open; recovery within 2 s, no restart."""
     client = Client(own_redis.url)
     admission = RedisAdmission(client, Policy(rate=FAST), "s")
     assert admission.admit(ask("a")).reason is None
@@ -158,7 +158,7 @@ def test_a_restart_that_nobody_noticed_costs_no_refusal(own_redis: Any) -> None:
 
 
 def test_a_full_redis_refuses_but_still_lets_permits_go(own_redis: Any) -> None:
-    """governance.md §3: OOM. Nothing that cannot be recorded is admitted."""
+    """docs/rules.md, Redis: out of memory. Nothing that cannot be recorded is admitted."""
     client = Client(own_redis.url)
     admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=1), "s")
     assert admission.admit(ask("held")).reason is None
@@ -188,7 +188,7 @@ def test_a_revocation_that_cannot_be_written_is_an_error(own_redis: Any) -> None
 
 
 def test_the_registry_lists_uses_and_revocations(client: Client, site: str) -> None:
-    """design §8: name, created, last used, revoked."""
+    """docs/rules.md, Tokens and roles: name, created, last used, revoked."""
     tokens, now = RedisTokens(client, site), int(time.time())
     for number in range(3):
         tokens.register(TokenRecord(f"j{number}", f"name {number}", "mcp-server", "read:content read:docs", now, now + 60 * (number + 1)))

@@ -1,4 +1,4 @@
-"""The shared connection: order under load, under a stalled server, across fork (governance.md §2 "Redis client", §4 no. 24)."""
+"""The shared connection: order under load, under a stalled server, across fork (docs/rules.md, Redis)."""
 
 from __future__ import annotations
 

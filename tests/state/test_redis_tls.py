@@ -1,4 +1,4 @@
-"""TLS to Redis: what is verified, and one line shared by threads (design §7; C068). The server here speaks no TLS, so a small
+"""TLS to Redis: what is verified, and one line shared by threads (docs/rules.md, Redis; C068). The server here speaks no TLS, so a small
 terminating proxy stands before it, as a provider's would."""
 
 from __future__ import annotations

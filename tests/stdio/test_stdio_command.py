@@ -1,4 +1,4 @@
-"""The real command in a site's folder: `cmsmcp mcp serve` and its twin `foundry` (domain F1, F7–F11, F46; C001, C025)."""
+"""The real command in a site's folder: `cmsmcp mcp serve` and its twin `foundry` (F1, F7–F11, F46; C001, C025)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stdio server as its client meets it: a process, its lines and its end (checklist §3, C001–C030, domain F8–F10, F44)."""
+"""A stdio server as its client meets it: a process, its lines and its end (F8, F9, F10, F44)."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ def test_the_rate_is_limited_on_stdio_too(client) -> None:
 
 
 def test_the_first_reply_comes_before_anything_heavy_is_loaded() -> None:
-    """design §3: the handshake waits for no schema library, index or web framework."""
+    """docs/rules.md, Processes: the handshake waits for no schema library, index or web framework."""
     heavy = ("marshmallow", "apispec", "sqlite3", "tantivy", "flask", "redis", "click", "yaml", "cmsmcp.capabilities", "cmsmcp.site")
     probe = f"""
 import sys

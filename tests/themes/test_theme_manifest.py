@@ -1,4 +1,4 @@
-"""Theme manifests: normalised, never failing (domain §2, F19; C036, C039)."""
+"""Theme manifests: normalised, never failing (docs/rules.md, Themes; F19, C036, C039)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cmsmcp.protocol.errors import NotFound
 
 
 def test_defaults_are_filled_in(site) -> None:
-    """domain §2: name (dir), title (name), version 0.0.0, v1 twice, five layouts, security with its defaults."""
+    """docs/rules.md, Themes."""
     site.write("themes/bare/theme.yaml", "{}")
     found = site.manifest("bare")
     assert (found["name"], found["title"], found["version"]) == ("bare", "bare", "0.0.0")
@@ -31,7 +31,7 @@ def test_supported_layouts_win(site) -> None:
 
 
 def test_sources_become_sorted_origins(site) -> None:
-    """domain §2: lists reduce to sorted scheme://host."""
+    """docs/rules.md, Themes: cut to scheme and host."""
     site.write("themes/remote/theme.yaml", """\
 security:
   external_assets: {allowed: true, scripts: ["https://b.example/x/y.js", "https://a.example/", "https://b.example/z.js", "cdn.example"]}
@@ -65,7 +65,7 @@ def test_the_active_theme_is_the_one_without_a_name(site) -> None:
 
 @pytest.mark.parametrize("name", ["nothing", "..", "../plain", "plain/layouts", "/etc", "", ".git", "PLAIN", "admin-themes", "plain\0"])
 def test_a_name_that_is_no_theme_folder_is_not_found(site, name: str) -> None:
-    """domain §6: names are single components; `admin-themes` holds themes of the admin."""
+    """docs/rules.md, Files: names are single components; `admin-themes` holds themes of the admin."""
     site.write("themes/admin-themes/default/admin-theme.yaml", "name: default")
     site.write("themes/.git/config", "x")
     with pytest.raises(NotFound, match=r"Themes: plain\."):

@@ -1,4 +1,4 @@
-"""Security report of a theme: what is detected, what is declared, and the policy (domain §2, §7, F20)."""
+"""Security report of a theme: what is detected, what is declared, and the policy (docs/rules.md, Themes, Odd places; F20)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_report_of_declared_and_undeclared_references(site) -> None:
 
 
 def test_policy_in_the_exact_order(site) -> None:
-    """domain §2 "CSP order"."""
+    """docs/rules.md, Themes."""
     site.theme("net", {"theme.yaml": site.MANIFEST.replace("plain", "net") + SECURITY})
     assert site.security("net")["generated_csp"] == (
         "default-src 'self'; base-uri 'self'; object-src 'none'; frame-ancestors 'self'; "
@@ -51,7 +51,7 @@ def test_policy_in_the_exact_order(site) -> None:
 
 
 def test_origins_enter_the_policy_only_if_allowed(site) -> None:
-    """domain §2: asset lists enter even when `allowed: false`, origins do not."""
+    """docs/rules.md, Themes: asset lists enter even when `allowed: false`, origins do not."""
     security = "security: {external_assets: {images: [img.example]}, frontend_requests: {origins: [api.example]}}\n"
     bare = site.MANIFEST.replace("plain", "net") + security
     site.theme("net", {"theme.yaml": bare})
@@ -79,7 +79,7 @@ def test_a_source_cannot_break_the_policy_apart(site) -> None:
     ("js", "document.createElementNS('http://www.w3.org/2000/svg', 'g'); if (u.startsWith('https://')) {}"),
 ])
 def test_comments_and_namespaces_do_not_count(kind: str, text: str) -> None:
-    """domain §7 "theme templates"."""
+    """docs/rules.md, Odd places."""
     assert remote_urls(text, kind) == []
 
 
@@ -135,7 +135,7 @@ def test_a_hostile_file_costs_little(piece: str) -> None:
     ("https://[broken", "https://cdn.example/", False),
 ])
 def test_what_a_source_covers(pattern: str, url: str, allowed: bool) -> None:
-    """domain §2: origin, prefix or host; a prefix ends at a boundary, so that a longer host is another host."""
+    """docs/rules.md, Themes: origin, prefix or host; a prefix ends at a boundary, so that a longer host is another host."""
     assert covers([pattern], url) is allowed
 
 

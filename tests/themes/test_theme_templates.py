@@ -1,4 +1,4 @@
-"""The reader of Go templates: balance, names, delimiters (domain §7; pkg.go.dev/text/template, "Actions")."""
+"""The reader of Go templates: balance, names, delimiters (docs/rules.md, Odd places; pkg.go.dev/text/template, "Actions")."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_go_refuses_is_named_with_its_line(text: str, line: int, said: str)
     ("<script>let a = {...b}}; f({c: {$d: 1}});</script><style>@media x { .a { b: c }}</style>{{ .A }}", ()),
 ])
 def test_an_action_with_one_brace_is_a_slip(text: str, lines: tuple[int, ...]) -> None:
-    """Go takes it for text, so it is a warning (domain §7 "unbalanced")."""
+    """Go takes it for text, so it is a warning (docs/rules.md, Odd places)."""
     assert scan(text).slips == lines and scan(text.replace("{ end }}", "")).faults == ()
 
 

@@ -1,4 +1,4 @@
-"""Rules a theme must keep (domain §2 "Validation", §7 "theme templates", "symbolic link"; F21)."""
+"""Rules a theme must keep (docs/rules.md, Themes, Odd places; F21)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ field_contracts:
 
 
 def test_contract_faults_come_once_each_at_their_line(site, faults) -> None:
-    """domain §2: key, scope, target, fields, object, repeater. In Foundry contract errors appear twice."""
+    """docs/rules.md, Themes: key, scope, target, fields, object, repeater. In Foundry contract errors appear twice."""
     found = faults({"theme.yaml": site.BENT + CONTRACTS})
     first = len(site.BENT.splitlines()) + 1
     assert [line - first for _, line, _ in found] == [1, 3, 4, 5, 6, 7, 11, 13, 14, 15, 16, 17]
@@ -82,7 +82,7 @@ def test_security_declarations(site, block: str, said: str, severity: str) -> No
 
 
 def test_names_of_templates(faults) -> None:
-    """§7: an unknown {{ template }} is an error; partials, layouts, define and block give names."""
+    """docs/rules.md, Odd places: an unknown {{ template }} is an error; partials, layouts, define and block give names."""
     known = '{{ template "extra" . }}{{ template "here" . }}{{ block "own" . }}{{ end }}{{ template "own" . }}'
     files = {"layouts/list.html": known, "layouts/partials/extra.html": "x", "layouts/index.html": '{{ define "here" }}{{ end }}'}
     assert faults(files) == []

@@ -1,4 +1,4 @@
-"""The project's documentation (domain F17, F18, F30; §7 "symbolic link")."""
+"""The project's documentation (F17, F18, F30; docs/rules.md, Files)."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What a body refers to, and how its headings can be referred to (design §10; domain §2 broken_internal_links, §7 "links")."""
+"""What a body refers to, and how its headings can be referred to (docs/rules.md, Odd places)."""
 
 import time
 from collections import Counter

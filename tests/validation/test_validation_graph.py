@@ -1,4 +1,4 @@
-"""The rest of the site graph: doubles, layouts, taxonomies, menus, redirects, relations, links that leave it (domain §2, §7)."""
+"""The rest of the site graph: doubles, layouts, taxonomies, menus, redirects, relations, links that leave it."""
 
 import pytest
 

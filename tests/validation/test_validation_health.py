@@ -1,4 +1,4 @@
-"""Health: cheap, honest, and without writing a byte (domain §2 "Health", F24; C039)."""
+"""Health: cheap, honest, and without writing a byte (docs/rules.md, Health; F24, C039)."""
 
 import os
 

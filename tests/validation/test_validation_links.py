@@ -1,4 +1,4 @@
-"""Links, fragments and media are checked over the final set of URLs, drafts included (domain §2 Site validation, §7 "links")."""
+"""Links, fragments and media are checked over the final set of URLs, drafts included (docs/rules.md, Validation)."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_a_link_to_nothing_is_an_error_with_file_and_line_and_what_exists_is_non
 
 
 def test_links_in_drafts_and_to_later_documents_are_checked_alike(linked, operate):
-    """Foundry sees only documents visited so far; two passes do not (domain §6 "Link checking")."""
+    """Foundry sees only documents visited so far; two passes do not."""
     site = operate(linked("[z](/zebra/) [n](/posts/news/)\n[gone](/gone/)", "draft: true\n"))
     assert site.findings("broken_internal_links") == [("content/pages/about.md", 6)]
 
@@ -84,7 +84,7 @@ def test_media_references_in_bodies_and_front_matter(linked, operate):
 
 
 def test_media_without_any_reference_is_an_orphan(linked, operate, folder):
-    """domain §7 "orphaned media": content, front matter, themes and data count, plain URLs too."""
+    """docs/rules.md, Odd places: content, front matter, themes and data count, plain URLs too."""
     names = ["body.png", "url.png", "srcset.png", "front.png", "theme.png", "menu.png", "style.png", "orphan.png"]
     for name in names:
         folder.write(f"content/images/{name}", "x")

@@ -1,4 +1,4 @@
-"""References to media: `media:<collection>/<path>` and `/<collection>/<path>` (domain §2 broken_media_refs, §7)."""
+"""References to media: `media:<collection>/<path>` and `/<collection>/<path>` (docs/rules.md, Validation)."""
 
 import pytest
 from hypothesis import given
