@@ -67,6 +67,16 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A document as its content type has it. `values`: `id`, the type's fields in their order, then `status`, `published_at`,
+    `created_at`, `updated_at`, `author`, `locale` (the one served, also here beside them; a declared field of such a name comes first).
+    """
+
+    values: Mapping[str, Any]
+    locale: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A search result: the document (without its body), its score (higher is better) and a snippet of plain text."""
 
@@ -83,9 +93,9 @@ class Content(Protocol):
 
     def list_documents(
         self, *, type: str | None, lang: str | None, taxonomy: Mapping[str, str], visibility: Visibility,
-        updated_after: str | None, updated_before: str | None, limit: int, cursor: str | None, deadline: Deadline,
+        updated_after: str | None, updated_before: str | None, limit: int, cursor: str | None, deadline: Deadline, bodies: bool = False,
     ) -> Page[Document]:
-        """Sorted by URL, then id. `taxonomy` maps a taxonomy name to a term; all must match. Bodies are left empty.
+        """Sorted by URL, then id. `taxonomy` maps a taxonomy name to a term; all must match. Without `bodies` they are left empty.
 
         `updated_*` are ISO dates or times, compared with `updated_at`, else `date`.
         """
@@ -166,6 +176,31 @@ class ContentTypes(Protocol):
         ...
 
 
+class Entries(Protocol):
+    """Documents as entries of their content types, for `/api`. Unknown `type`: ContentTypeNotFound. Unknown `locale`: InvalidArguments
+    that lists what exists; None is the default one.
+
+    A relation names visible entries only; its computed side (one-to-many) is left out.
+    """
+
+    def list_entries(
+        self, *, type: str, locale: str | None, visibility: Visibility, limit: int, cursor: str | None, deadline: Deadline,
+    ) -> Page[Entry]:
+        """Those written in that locale, bodies included, by URL, then id."""
+        ...
+
+    def get_entry(self, *, type: str, ref: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
+        """The entry whose id is `ref`, else the one whose slug it is, in the locale asked for or the nearest of its fallbacks.
+
+        An id without a locale is that very document. Nothing visible: NotFound; several with this slug: InvalidArguments.
+        """
+        ...
+
+    def get_single(self, *, type: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
+        """The first entry of the type in the locale asked for or the nearest of its fallbacks. Nothing visible: NotFound."""
+        ...
+
+
 class Operations(Protocol):
     """How the site is doing."""
 
@@ -195,6 +230,7 @@ class Site:
     docs: Docs
     types: ContentTypes
     operations: Operations
+    entries: Entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,7 @@ class OpenSite:
 
     def _compose(self, definitions: Definitions) -> Site:
         from cmsmcp.site.checks.validation import Reports
+        from cmsmcp.site.content.entries import TypedEntries
         from cmsmcp.site.docs import DocsFolder
         from cmsmcp.site.operations import SiteOperations
         from cmsmcp.site.plugins import PluginReports
@@ -93,7 +94,8 @@ class OpenSite:
         config = definitions.config
         themes, plugins = ThemeReports(config), PluginReports(config)
         operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins))
-        return Site(self._content, themes, plugins, DocsFolder(config), definitions.types, operations)
+        entries = TypedEntries(self._content, self._reader, definitions)
+        return Site(self._content, themes, plugins, DocsFolder(config), definitions.types, operations, entries)
 
 
 def open_site(

@@ -77,6 +77,6 @@ class Bench:
 @pytest.fixture
 def bench() -> Callable[..., Bench]:
     def make(*capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None) -> Bench:
-        return Bench(list(capabilities), policy or Policy(enabled=True, scopes=SCOPES, audit=True), site or (lambda: Site(*[None] * 6)))  # type: ignore[arg-type]
+        return Bench(list(capabilities), policy or Policy(enabled=True, scopes=SCOPES, audit=True), site or (lambda: Site(*[None] * 7)))  # type: ignore[arg-type]
 
     return make

@@ -25,6 +25,9 @@ from cmsmcp.site.content.published import read_navigation
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.search.searching import Searching
 
+_BODY = "(SELECT body FROM bodies WHERE bodies.row = documents.row)"
+_NO_BODY = "''"
+
 
 def _now() -> int:
     return int(time.time() * 1000)
@@ -45,7 +48,7 @@ class CatalogContent:
 
     def list_documents(
         self, *, type: str | None, lang: str | None, taxonomy: Mapping[str, str], visibility: Visibility,
-        updated_after: str | None, updated_before: str | None, limit: int, cursor: str | None, deadline: Deadline,
+        updated_after: str | None, updated_before: str | None, limit: int, cursor: str | None, deadline: Deadline, bodies: bool = False,
     ) -> Page[Document]:
         """See the port. Keyset paging by (URL, id): a write between two pages neither repeats nor skips what was there."""
         self._state.await_ready(deadline)
@@ -67,11 +70,11 @@ class CatalogContent:
             after = " AND (url, id) > (:after_url, :after_id)"
             position["after_url"], position["after_id"] = _pair(decode_cursor("list", question, cursor))
         rows = self._reader.rows(
-            f"SELECT {SUMMARY_COLUMNS} FROM documents WHERE {where}{after} ORDER BY url, id LIMIT :most",
+            f"SELECT {SUMMARY_COLUMNS}, {_BODY if bodies else _NO_BODY} FROM documents WHERE {where}{after} ORDER BY url, id LIMIT :most",
             {**position, "most": limit + 1},
             deadline,
         )
-        items = [to_document(row, locale=lang) for row in rows[:limit]]
+        items = [to_document(row[:-1], locale=lang, body=row[-1]) for row in rows[:limit]]
         more = encode_cursor("list", question, [items[-1].url, items[-1].id]) if len(rows) > limit else None
         return Page(items, total, more)
 
