@@ -20,7 +20,6 @@ from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.config.layers import BASE, ConfigFault, read_layers
 from cmsmcp.site.yaml.nodes import YamlFault
 
-MIN_SECRET = 32
 KEY_FILE = "secret.key"
 
 
@@ -114,35 +113,6 @@ def state_folder(root: Path, environment: Environment) -> Path:
         way_out = "set CMSMCP_STATE_DIR to a writable folder"
         raise SettingsError(f"the state folder {folder} cannot be made ({error.strerror}); {way_out}") from None
     return folder
-
-
-def find_secrets(environment: Environment, state: Path) -> tuple[bytes, ...]:
-    """What tokens are signed with: the environment's keys, else the one kept in the state folder, else none."""
-    if environment.secrets:
-        return environment.secrets
-    try:
-        kept = (state / KEY_FILE).read_bytes().strip()
-    except FileNotFoundError:
-        return ()
-    if len(kept) < MIN_SECRET:
-        raise SettingsError(f"{state / KEY_FILE} is damaged; delete it (tokens made with it end) or set CMSMCP_SECRET_KEY")
-    return (kept,)
-
-
-def make_secret(state: Path) -> bool:
-    """Keep a new key in the state folder, readable by its owner alone. False if there is one already."""
-    import secrets
-
-    draft = state / f"{KEY_FILE}.{os.getpid()}"
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48))
-    try:
-        os.link(draft, state / KEY_FILE)  # whole or not at all, and never over another one
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
-    return True
 
 
 def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> Settings:

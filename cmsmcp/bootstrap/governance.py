@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from cmsmcp.bootstrap.chosen import Chosen
+from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.core.ports import Admission, Ask, Verdict
-from cmsmcp.identity.keys import Keyring
-from cmsmcp.identity.tokens import PURPOSE, Grant, Issued, Tokens
+from cmsmcp.identity.tokens import Grant, Issued
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_running
 from cmsmcp.protocol.errors import NotFound, Unavailable
-from cmsmcp.settings import SettingsError, find_secrets, make_secret
+from cmsmcp.settings import SettingsError
 from cmsmcp.state.redis.admission import RedisAdmission
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
@@ -61,17 +61,6 @@ def redis_admission(chosen: Chosen, client: Client | None) -> Admission:
     return RedisAdmission(client, chosen.settings.policy, chosen.settings.site_name) if client is not None else NoRedis()
 
 
-def open_tokens(chosen: Chosen) -> Tokens | None:
-    """None without a key. SettingsError when the key is too weak."""
-    secrets = find_secrets(chosen.environment, chosen.state)
-    if not secrets:
-        return None
-    try:
-        return Tokens(Keyring(secrets, PURPOSE), chosen.audience)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-
-
 def issue_token(chosen: Chosen, grant: Grant) -> Issued:
     """Sign a token and register it. SettingsError says what is wrong with the grant, the key or Redis; nothing is issued then."""
     make_secret_if_absent(chosen)
@@ -96,11 +85,6 @@ def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
     """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
     with _registry(chosen) as registry:
         return registry.revoke(jti)
-
-
-def make_secret_if_absent(chosen: Chosen) -> bool:
-    """Whether one had to be made."""
-    return not find_secrets(chosen.environment, chosen.state) and make_secret(chosen.state)
 
 
 @contextmanager

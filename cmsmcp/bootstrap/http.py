@@ -10,7 +10,8 @@ from flask import Blueprint
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
-from cmsmcp.bootstrap.governance import connect, find_redis, open_tokens, redis_admission
+from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
+from cmsmcp.bootstrap.keys import open_tokens
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.identity.peers import Peers

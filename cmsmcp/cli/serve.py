@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import click
 
 from cmsmcp.bootstrap.chosen import Chosen, choose
-from cmsmcp.bootstrap.governance import connect, make_secret_if_absent, open_tokens, require_redis
+from cmsmcp.bootstrap.governance import connect, require_redis
+from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.supervisor import Child, Supervisor

@@ -1,7 +1,8 @@
-"""`cmsmcp tokens`: make, list and revoke. A token is printed once, alone on standard output, and kept nowhere."""
+"""`cmsmcp tokens`: make, list, revoke, and rotate the key. A token is printed once, alone on standard output, and kept nowhere."""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from cmsmcp.bootstrap.chosen import choose
 from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token
+from cmsmcp.bootstrap.keys import rotate_key
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.identity.tokens import ACCESS, Grant
 from cmsmcp.settings import SiteChoice
@@ -27,7 +29,7 @@ class Duration(click.ParamType):
 
 @click.group(epilog="\b\nExample:\n  cmsmcp tokens create --site my-site --name my-agent --access mcp-server")
 def command() -> None:
-    """Make, list and revoke tokens."""
+    """Make, list and revoke tokens, and rotate the key that signs them."""
 
 
 @command.command(epilog="\b\nExample:\n  TOKEN=$(cmsmcp tokens create --site my-site --name my-agent --access mcp-server --ttl 30d)")
@@ -61,6 +63,18 @@ def revoke(choice: SiteChoice, token_id: str) -> None:
     """Revoke a token by its id: from the next request on, everywhere."""
     record = revoke_token(choose(choice, enabled=False), token_id)
     click.echo(f"revoked {record.jti} ({record.name})")
+
+
+@command.command("rotate-key", epilog="\b\nExample:\n  cmsmcp tokens rotate-key --site my-site --keep 90d")
+@site_options
+@click.option("--keep", type=Duration(), default="90d", show_default=True, help="How long tokens of the replaced key stay good: 12h, 90d.")
+def rotate(choice: SiteChoice, keep: int) -> None:
+    """Sign with a new key from now on. Running servers follow within a second and refuse no good token.
+
+    After a leak use --keep 1s: every token made before ends. Keys in CMSMCP_SECRET_KEY are yours to change; this says how.
+    """
+    beside = rotate_key(choose(choice, enabled=False), keep)
+    click.echo(f"a new key signs from now on; {beside} older verify beside it, the replaced one until {_day(int(time.time()) + keep)}")
 
 
 def _day(seconds: int) -> str:

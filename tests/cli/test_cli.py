@@ -162,6 +162,15 @@ def test_a_token_stands_alone_on_standard_output_and_is_registered_without_a_ser
     assert "my-agent" in listed and "[read:docs]" in listed and done.stdout.strip() not in listed
 
 
+def test_a_key_in_the_environment_is_the_operators_and_the_way_to_rotate_it_is_told(run: Any, site: Path, environment: Any) -> None:
+    """Issue item 3. Nothing is changed then, and no key is shown."""
+    line = [str(BIN / "cmsmcp"), "tokens", "rotate-key", "--site", str(site)]
+    held = {**environment, "CMSMCP_SECRET_KEY": "FAKE" * 10}
+    done = subprocess.run(line, env=held, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and 'CMSMCP_SECRET_KEY="OLD,NEW"' in done.stderr and "FAKE" not in done.stderr
+    assert run("tokens", "rotate-key", "--site", site, "--keep", "0").returncode == 2
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

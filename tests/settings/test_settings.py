@@ -13,10 +13,8 @@ from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings import (
     Environment,
     SettingsError,
-    find_secrets,
     find_site,
     load_settings,
-    make_secret,
     read_environment,
     state_folder,
 )
@@ -245,17 +243,6 @@ def test_the_state_folder_is_one_per_site_outside_it_and_private(tmp_path: Path)
     for inside in (first, first / "state"):
         with pytest.raises(SettingsError, match="CMSMCP_STATE_DIR"):
             state_folder(first, Environment(state_dir=inside))
-
-
-def test_a_made_secret_is_kept_private_and_never_replaced(tmp_path: Path) -> None:
-    assert find_secrets(Environment(), tmp_path) == ()
-    assert make_secret(tmp_path) is True
-    (kept,) = find_secrets(Environment(), tmp_path)
-    assert len(kept) >= 32 and (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
-    assert make_secret(tmp_path) is False
-    assert find_secrets(Environment(), tmp_path) == (kept,)
-    assert [path.name for path in tmp_path.iterdir()] == ["secret.key"]
-    assert find_secrets(Environment(secrets=(b"e" * 32,)), tmp_path) == (b"e" * 32,)
 
 
 def test_a_folder_that_is_no_site_is_told_what_is_missing(tmp_path: Path) -> None:
