@@ -14,7 +14,7 @@ from typing import Any
 from cmsmcp.core.entry import Toll, charge, enter
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.protocol import messages
-from cmsmcp.protocol.eras import SUPPORTED, Era, negotiate
+from cmsmcp.protocol.eras import SUPPORTED, Era, declared, negotiate
 from cmsmcp.protocol.errors import METHOD_NOT_FOUND, ProtocolError
 
 DISCOVER_TTL_MS = 3_600_000
@@ -44,7 +44,7 @@ def find_method(name: str, era: Era) -> Method:
 def _initialize(exchange: Exchange) -> messages.Result:
     revision = negotiate(exchange.request.params)
     enter(exchange, Toll()).release()
-    exchange.connection.revision = revision
+    exchange.connection.settle(revision, declared(exchange.request.params))
     era = Era(revision)
     return messages.complete(era, exchange.ports.version, messages.initialize(revision, exchange.ports.version))
 

@@ -20,8 +20,16 @@ from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol import errors, jsonrpc
-from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify, is_enveloped
-from cmsmcp.protocol.headers import VERSION_HEADER
+from cmsmcp.protocol.eras import (
+    MODERN,
+    Era,
+    Refusal,
+    batches_allowed,
+    classify,
+    is_enveloped,
+    is_modern_without_envelope,
+    refuse_unanswered,
+)
 
 if TYPE_CHECKING:
     from cmsmcp.core.registry import Registry
@@ -30,8 +38,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _STATUS = {
+    errors.PARSE_ERROR: 400,
+    errors.INVALID_REQUEST: 400,
+    errors.HEADER_MISMATCH: 400,
+    errors.MISSING_CAPABILITY: 400,
+    errors.UNSUPPORTED_VERSION: 400,
     errors.TOKEN_REVOKED: 401,
     errors.SCOPE_REFUSED: 403,
+    errors.SESSION_NOT_FOUND: 404,
     errors.RATE_LIMITED: 429,
     errors.CONCURRENCY_LIMITED: 429,
     errors.GOVERNANCE_UNAVAILABLE: 503,
@@ -44,7 +58,8 @@ class Outcome:
 
     `code` is that of the error in `body`, if any; `retry_after` in seconds. `status` is a hint for doors that speak HTTP: it
     tells refusals of the protocol (400, 404) from errors of a well-formed request (200), which one code cannot
-    (docs/rules.md, Revisions). `scopes` are those a 403 must name.
+    (docs/rules.md, Revisions). `scopes` are those a 403 must name. `unpaid`: refused before the admission was asked, so that
+    a door makes the sender's address pay.
     """
 
     body: bytes | None = None
@@ -52,6 +67,7 @@ class Outcome:
     retry_after: int | None = None
     status: int = 200
     scopes: tuple[str, ...] = ()
+    unpaid: bool = False
 
 
 ACCEPTED = Outcome(status=202)
@@ -88,6 +104,8 @@ class Service:
         if isinstance(message, jsonrpc.Batch):
             if not batches_allowed(headers, connection.revision):
                 return _invalid("one message at a time; this revision has no batches.")
+            if connection.lost:
+                return _unpaid(errors.SessionNotFound())
             return partial(self._answer_batch, message, caller, connection, headers)
         return self._begin(message, caller, connection, headers)
 
@@ -100,12 +118,8 @@ class Service:
     ) -> Outcome | Pending:
         if isinstance(message, jsonrpc.Rejection):
             return _rejected(message)
-        if isinstance(message, jsonrpc.Notification):
-            if message.method == "notifications/cancelled":
-                connection.cancel(message.params.get("requestId"))
-            return ACCEPTED
-        if isinstance(message, jsonrpc.Response):
-            return _unasked(headers, connection.revision)
+        if isinstance(message, jsonrpc.Notification | jsonrpc.Response):
+            return _take(message, connection, headers)
         flight = connection.begin(message.id)
         if flight is None:
             return _invalid("a request with this id is still running.", message.id)
@@ -156,25 +170,44 @@ def _admissible(exchange: Exchange, era: Era | Refusal) -> Method:
     """The method to run, or the first refusal of the ladder; a refusal costs its unit like an answer."""
     try:
         if isinstance(era, Refusal):
-            raise errors.ProtocolError(era.message, code=era.code, data=era.data)
+            raise _error(era)
+        if exchange.connection.lost and not era.modern and exchange.request.method != "initialize":
+            raise errors.SessionNotFound
         return find_method(exchange.request.method, era)
     except errors.ProtocolError:
         charge(exchange)
         raise
 
 
+def _error(refusal: Refusal) -> errors.ProtocolError:
+    return errors.ProtocolError(refusal.message, code=refusal.code, data=refusal.data)
+
+
 def _rejected(rejection: jsonrpc.Rejection) -> Outcome:
-    return Outcome(jsonrpc.error_reply(rejection.id, rejection.code, rejection.message), rejection.code, status=400)
+    return _unpaid(errors.ProtocolError(rejection.message, code=rejection.code), rejection.id)
+
+
+def _unpaid(error: errors.ProtocolError, id: jsonrpc.Id | None = None) -> Outcome:
+    body = jsonrpc.error_reply(id, error.code, error.message, error.data)
+    return Outcome(body, error.code, status=_STATUS.get(error.code, 400), unpaid=True)
 
 
 def _invalid(reason: str, id: jsonrpc.Id | None = None) -> Outcome:
     return _rejected(jsonrpc.Rejection(errors.INVALID_REQUEST, f"Invalid request: {reason}", id))
 
 
-def _unasked(headers: Mapping[str, str] | None, bound: str | None) -> Outcome:
-    """A response to a request we never sent: ignored where clients may send responses, refused in 2026-07-28 over HTTP."""
-    if headers is not None and headers.get(VERSION_HEADER, "").strip() == MODERN and bound != MODERN:
-        return _invalid("this revision has no client responses.")
+def _take(message: jsonrpc.Notification | jsonrpc.Response, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
+    """What is never answered: taken, or refused by its status alone. Unknown notifications, and responses to nothing, are ignored."""
+    refusal = refuse_unanswered(headers)
+    if refusal is not None:
+        return _unpaid(_error(refusal))
+    modern = is_modern_without_envelope(headers, connection.revision)
+    if connection.lost and not modern:
+        return _unpaid(errors.SessionNotFound())
+    if isinstance(message, jsonrpc.Response):
+        return _invalid("this revision has no client responses.") if modern else ACCEPTED
+    if message.method == "notifications/cancelled":
+        connection.cancel(message.params.get("requestId"))
     return ACCEPTED
 
 

@@ -42,12 +42,24 @@ class Flight:
 
 
 class Connection:
-    """`revision` is what `initialize` negotiated, or None. A door makes one per process (stdio) or per exchange (HTTP)."""
+    """What `initialize` settled: `revision`, or None, and the client capabilities we may need later (`declared`, by name).
 
-    def __init__(self, revision: str | None = None) -> None:
+    A door makes one per process (stdio) or per exchange (HTTP). `lost`: the client names a session that is none, or has ended.
+    `is_new`: the handshake was made on this very connection.
+    """
+
+    def __init__(self, revision: str | None = None, declared: frozenset[str] = frozenset(), *, lost: bool = False) -> None:
         self.revision = revision
+        self.declared = declared
+        self.lost = lost
+        self.is_new = False
         self._lock = threading.Lock()
         self._flights: dict[Id, Flight] = {}
+
+    def settle(self, revision: str, declared: frozenset[str]) -> None:
+        """The outcome of a handshake. It replaces whatever was settled before."""
+        self.revision, self.declared = revision, declared
+        self.lost, self.is_new = False, True
 
     def begin(self, id: Id) -> Flight | None:
         """The new flight, or None when a request with this id is still under way (ST-13)."""

@@ -1,7 +1,7 @@
 """Session ids of the legacy revisions: signed and self-describing, so any worker that holds the key reads them and none stores them.
 
-Knows what an id says and for how long. Must not know requests or replies. An id authenticates nobody (checklist §1.7): it is read
-only for a caller who has already shown a token, and it reads for no other.
+Knows what an id says and for how long. Must not know requests or replies. An id authenticates nobody (MCP 2025-11-25,
+basic/transports, Session Management): it is read only for a caller who has already shown a token, and it reads for no other.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ SUPPORTED = (MODERN, *LEGACY)
 META_PREFIX = "io.modelcontextprotocol/"
 VERSION_KEY = META_PREFIX + "protocolVersion"
 CAPABILITIES_KEY = META_PREFIX + "clientCapabilities"
+MAX_SHOWN = 200
+"""Characters of a stranger's text that an error repeats."""
 MODERN_ONLY = frozenset({"server/discover", "subscriptions/listen"})
 
 
@@ -69,7 +71,7 @@ def classify(request: Request, headers: Mapping[str, str] | None, bound: str | N
     named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
     if request.method == "initialize" and not enveloped:
         return Era(LATEST_LEGACY)
-    if enveloped or request.method in MODERN_ONLY or (named == MODERN and bound != MODERN):
+    if enveloped or request.method in MODERN_ONLY or is_modern_without_envelope(headers, bound):
         return _modern(request, meta if isinstance(meta, dict) else {}, headers)
     if named:
         return _legacy_by_header(named)
@@ -97,6 +99,29 @@ def negotiate(params: Mapping[str, Any]) -> str:
     return requested if requested in SUPPORTED else LATEST_LEGACY
 
 
+def declared(params: Mapping[str, Any]) -> frozenset[str]:
+    """The client capabilities of a bare `initialize` that a server may need later, by name. What is malformed counts as absent."""
+    capabilities = params.get("capabilities")
+    if not isinstance(capabilities, Mapping):
+        return frozenset()
+    found = {name for name in ("elicitation", "roots", "sampling") if isinstance(capabilities.get(name), Mapping)}
+    if "elicitation" in found and isinstance(capabilities["elicitation"].get("url"), Mapping):
+        found.add("elicitation-url")
+    return frozenset(found)
+
+
+def refuse_unanswered(headers: Mapping[str, str] | None) -> Refusal | None:
+    """Why a notification or a response cannot be taken: its header names a revision nobody speaks. They have no other header rules."""
+    named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
+    found = _legacy_by_header(named) if named else None
+    return found if isinstance(found, Refusal) else None
+
+
+def is_modern_without_envelope(headers: Mapping[str, str] | None, bound: str | None) -> bool:
+    """Whether the header alone makes a message modern: the exception is a session that was initialised with that revision."""
+    return headers is not None and headers.get(VERSION_HEADER, "").strip() == MODERN and bound != MODERN
+
+
 def batches_allowed(headers: Mapping[str, str] | None, bound: str | None) -> bool:
     """Arrays exist in 2025-03-26 alone, named by the header or negotiated before (A-06, ST-11)."""
     named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
@@ -114,11 +139,12 @@ def _modern(request: Request, meta: Mapping[str, Any], headers: Mapping[str, str
             return Refusal(HEADER_MISMATCH, found)
     if version != MODERN:
         hint = " It needs initialize, without the envelope." if version in LEGACY else ""
-        return Refusal(UNSUPPORTED_VERSION, f"Unsupported protocol version.{hint}", {"supported": [MODERN], "requested": version})
+        data = {"supported": [MODERN], "requested": version[:MAX_SHOWN]}
+        return Refusal(UNSUPPORTED_VERSION, f"Unsupported protocol version.{hint}", data)
     return Era(MODERN, modern=True, client_capabilities=meta[CAPABILITIES_KEY])
 
 
 def _legacy_by_header(named: str) -> Era | Refusal:
     if named in SUPPORTED:
         return Era(named)
-    return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version.", {"supported": list(SUPPORTED), "requested": named})
+    return Refusal(UNSUPPORTED_VERSION, "Unsupported protocol version.", {"supported": list(SUPPORTED), "requested": named[:MAX_SHOWN]})

@@ -24,6 +24,7 @@ CONTENT_TYPE_NOT_FOUND_LEGACY = -32004
 
 TOKEN_REVOKED = 4010
 SCOPE_REFUSED = 4030
+SESSION_NOT_FOUND = 4040
 RESULT_TOO_LARGE = 4130
 RATE_LIMITED = 4290
 CONCURRENCY_LIMITED = 4291
@@ -46,6 +47,15 @@ class CallError(Exception):
 
 class ProtocolError(CallError):
     """The message itself is at fault: always a JSON-RPC error, never a tool result."""
+
+
+class SessionNotFound(ProtocolError):
+    """The session a legacy client names is none of its own, or has ended. It then initialises again."""
+
+    code = SESSION_NOT_FOUND
+
+    def __init__(self) -> None:
+        super().__init__("The session does not exist or has ended. Send initialize again.")
 
 
 class InvalidArguments(CallError):

@@ -1,4 +1,4 @@
-"""Session ids of the legacy revisions (checklist §1.7): what they say, whom they read for, and what is no id."""
+"""Session ids of the legacy revisions (MCP 2025-11-25, basic/transports): what they say, whom they read for, and what is no id."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_id_says_what_was_settled_on_any_worker(revision: str, declared: froz
 
 
 def test_an_id_is_visible_ascii_and_no_two_are_alike() -> None:
-    """Checklist §1.7: 0x21–0x7E; no comma, which is how WSGI folds repeated headers."""
+    """0x21–0x7E; no comma, which is how WSGI folds repeated headers."""
     texts = {issue(ALL) for _ in range(50)}
     assert len(texts) == 50
     for text in texts:
