@@ -48,6 +48,13 @@ def test_a_schema_resource_is_named_and_described_as_the_seed_shows(listed) -> N
     assert found["mimeType"] == "application/json"
 
 
+def test_a_schema_resource_says_when_its_type_changed(listed) -> None:
+    """P17: `lastModified` is the type's `updatedAt`, and absent where the type has none."""
+    by_uri = {resource["uri"]: resource for resource in listed}
+    assert by_uri["plank://content-types/event/schema"]["annotations"] == {"lastModified": "2026-08-14T07:30:00.000Z"}
+    assert "annotations" not in by_uri["plank://content-types/page/schema"]
+
+
 def test_lists_never_carry_schemas(listed) -> None:
     """P26."""
     assert all(set(resource) <= {"uri", "name", "title", "description", "mimeType", "annotations", "_meta"} for resource in listed)
@@ -111,6 +118,22 @@ def test_a_foundry_resource_reads_as_json(read, uri: str) -> None:
     content = read(uri)
     assert content["mimeType"] == "application/json"
     assert isinstance(json.loads(content["text"]), dict)
+
+
+def test_a_resource_holds_what_its_tool_gives(read, call) -> None:
+    """F27, F28, F29."""
+
+    def value(uri: str) -> Any:
+        return json.loads(read(uri)["text"])
+
+    assert value("foundry://content/pages/about") == call("get_document", slug="about", type="page")
+    events = call("list_documents", type="event", limit=100)
+    assert value("foundry://content/collections/event") == {"type": "event", **events}
+    assert value("foundry://themes/nightglass/manifest") == call("get_theme_manifest", name="nightglass")
+    assert value("foundry://themes/carnival/security-report") == call("get_theme_security_report", name="carnival")
+    plugins = value("foundry://plugins")["plugins"]
+    assert plugins == [call("get_plugin_status", name=name) for name in ("guestbook", "moonphase", "weatherglass")]
+    assert value("foundry://runtime/health")["checks"] == call("get_runtime_health")["checks"]
 
 
 def test_a_documentation_file_reads_as_written(read, site) -> None:

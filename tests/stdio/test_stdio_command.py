@@ -93,6 +93,20 @@ def test_a_site_that_does_not_enable_it_is_refused(block: str, tmp_path: Path, e
     assert "mcp" in done.stderr.decode()
 
 
+@pytest.mark.parametrize(("scopes", "tools"), [("[read:docs]", ["get_api_documentation", "get_project_documentation"]), ("[]", [])])
+def test_a_local_client_has_the_scopes_that_are_configured(
+    scopes: str, tools: list[str], site: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """F39, F38, F5: no token and no user; what a scope hides it also refuses."""
+    overlay = tmp_path / "scopes.yaml"
+    overlay.write_text(f"mcp: {{scopes: {scopes}}}\n")
+    call = {**INIT, "id": 2, "method": "tools/call", "params": {"name": "search_content", "arguments": {"query": "x"}}}
+    done = run("cmsmcp", site, environment, INIT, {**INIT, "id": 1, "method": "tools/list"}, call, args=("--config-overlay", str(overlay)))
+    replies = {reply["id"]: reply for reply in map(json.loads, done.stdout.splitlines())}
+    assert [tool["name"] for tool in replies[1]["result"]["tools"]] == tools
+    assert replies[2]["error"]["code"] == 4030
+
+
 def test_another_transport_is_a_usage_error(site: Path, environment: dict[str, str]) -> None:
     """F7."""
     done = run("cmsmcp", site, environment, INIT, args=("--transport", "carrier-pigeon"))
