@@ -63,12 +63,22 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
+class Api:
+    """What `/api` needs beside the door. `cors` are origins, lower case."""
+
+    enabled: bool = True
+    rate: Rate = field(default_factory=Rate)
+    cors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`; `refusal` says why nothing is served, if so."""
 
     site_name: str
     policy: Policy
     door: Door
+    api: Api
     refusal: str | None
 
 
@@ -130,7 +140,7 @@ def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> S
         raise SettingsError(*unread, *faults)
     name = node.entries.get("name")
     refusal = None if values["mcp"]["enabled"] else _not_enabled(node.entries)
-    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), refusal)
+    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), _api(values["api"]), refusal)
 
 
 def _unreadable(fault: YamlFault) -> Found:
@@ -179,3 +189,7 @@ def _door(mcp: Mapping[str, Any]) -> Door:
     return Door(
         mcp["auth"], mcp["public_url"], mcp["allowed_hosts"], mcp["allowed_origins"], mcp["trusted_proxies"], mcp["max_request_bytes"],
     )
+
+
+def _api(api: Mapping[str, Any]) -> Api:
+    return Api(api["enabled"], Rate(api["rate_limit"]["requests_per_minute"], api["rate_limit"]["burst"]), api["cors"])

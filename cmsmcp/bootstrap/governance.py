@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.core.ports import Admission, Ask, Verdict
+from cmsmcp.governance.policy import Policy
 from cmsmcp.identity.tokens import Grant, Issued
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_running
 from cmsmcp.protocol.errors import NotFound, Unavailable
@@ -57,8 +58,9 @@ def find_redis(chosen: Chosen) -> str | None:
     return chosen.environment.redis_url or find_running(chosen.state)
 
 
-def redis_admission(chosen: Chosen, client: Client | None) -> Admission:
-    return RedisAdmission(client, chosen.settings.policy, chosen.settings.site_name) if client is not None else NoRedis()
+def redis_admission(client: Client | None, policy: Policy, site: str, bucket: str = "") -> Admission:
+    """`bucket` sets the rates of one door apart."""
+    return RedisAdmission(client, policy, site, bucket) if client is not None else NoRedis()
 
 
 def issue_token(chosen: Chosen, grant: Grant) -> Issued:

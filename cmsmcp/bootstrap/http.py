@@ -1,4 +1,4 @@
-"""The HTTP door of one worker: shared limits, tokens, a site that another process indexes."""
+"""The HTTP doors of one worker: shared limits, tokens, a site that another process indexes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint
 
 from cmsmcp import __version__
+from cmsmcp.bootstrap.api import open_api
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
 from cmsmcp.bootstrap.keys import open_tokens
@@ -37,22 +38,26 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     url = find_redis(chosen)
     client = connect(url) if url is not None else None
     tokens = open_tokens(chosen)
-    admission = redis_admission(chosen, client)
     site = Once(lambda: open_chosen(chosen, write=False))
-    policy, door = chosen.settings.policy, chosen.settings.door
+    policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
+    admission = redis_admission(client, policy, chosen.settings.site_name)
     service = Service(
         policy, Once(discover_capabilities), lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name
     )
     open_to = Caller(client="local", scopes=policy.scopes, name="local") if door.auth == "none" else None
-    gate = Gate(_peers(chosen, bind), _authenticate(tokens), admission, policy.max_request_bytes, open_to)
-    return Doors([blueprint(service, gate)], lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None))
+    peers = _peers(chosen, bind, door.allowed_origins)
+    gate = Gate(peers, _authenticate(tokens, "mcp"), admission, policy.max_request_bytes, open_to)
+    doors = [blueprint(service, gate)]
+    if api.enabled:
+        doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), _authenticate(tokens, "api")))
+    return Doors(doors, lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None))
 
 
-def _peers(chosen: Chosen, bind: str) -> Peers:
-    """Known hosts: those configured, the one of the public URL, and the address bound, if it is one."""
+def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:
+    """Known hosts: those configured, the one of the public URL, and the address bound, if it is one. `allowed` are a door's origins."""
     door = chosen.settings.door
     hosts = [*door.allowed_hosts]
-    origins = [*door.allowed_origins]
+    origins = [*allowed]
     if door.public_url:
         parts = urlsplit(door.public_url)
         hosts.append(parts.netloc.lower())
@@ -62,11 +67,11 @@ def _peers(chosen: Chosen, bind: str) -> Peers:
     return Peers(hosts, origins, door.trusted_proxies)
 
 
-def _authenticate(tokens: Tokens | None) -> Callable[[str | None], Caller]:
+def _authenticate(tokens: Tokens | None, door: str) -> Callable[[str | None], Caller]:
     def authenticate(authorization: str | None) -> Caller:
         if tokens is None:
             raise Unavailable("No key is configured: set CMSMCP_SECRET_KEY, or start with cmsmcp serve.", retry_after=5)
-        return tokens.authenticate(authorization, "mcp")
+        return tokens.authenticate(authorization, door)
 
     return authenticate
 

@@ -43,7 +43,7 @@ def _admission(chosen: Chosen) -> Callable[[], Admission]:
         from cmsmcp.bootstrap.governance import connect, redis_admission
 
         client = connect(chosen.environment.redis_url)
-        return lambda: redis_admission(chosen, client)
+        return lambda: redis_admission(client, chosen.settings.policy, chosen.settings.site_name)
 
     def local() -> Admission:
         from cmsmcp.state.auditfile import AuditFile

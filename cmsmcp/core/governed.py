@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -32,10 +32,10 @@ class Encoded:
     next_cursor: str | None = None
 
 
-Produce = Callable[[Call], Encoded]
+Result = TypeVar("Result", bound=Encoded)
 
 
-def govern(visit: Visit, event: Event, toll: Toll, produce: Produce) -> Encoded:
+def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Result]) -> Result:
     """Run `produce` if the caller holds the event's scope and is admitted; the permit goes back when the work has really stopped.
 
     Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled, and what `produce` raises.
@@ -48,7 +48,7 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Produce) -> Encoded:
     deadline = Deadline(toll.seconds)
     work = Work(lambda: produce(new_call(visit, deadline)), permit.release)
     try:
-        encoded = work.run(deadline, visit.flight)
+        encoded: Result = work.run(deadline, visit.flight)
         permit.settle(result_bytes=encoded.size)
         return encoded
     except Cancelled:
@@ -74,7 +74,7 @@ def new_call(visit: Visit, deadline: Deadline) -> Call:
     )
 
 
-def within(encoded: Encoded, most: int, hint: str) -> Encoded:
+def within(encoded: Result, most: int, hint: str) -> Result:
     """The result itself, or ResultTooLarge when it has more than `most` bytes."""
     if encoded.size > most:
         raise errors.ResultTooLarge(encoded.size, most, hint)

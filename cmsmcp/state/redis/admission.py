@@ -24,10 +24,14 @@ _SHA = sha1(_SCRIPT, usedforsecurity=False).hexdigest()
 
 
 class RedisAdmission:
-    """Implements `core.ports.Admission`. An outage of Redis is Unavailable, never an admission (fail closed)."""
+    """Implements `core.ports.Admission`. An outage of Redis is Unavailable, never an admission (fail closed).
 
-    def __init__(self, client: Client, policy: Policy, site: str) -> None:
+    `bucket` keeps the rate of one door apart from that of another; permits, tokens and the audit are the site's.
+    """
+
+    def __init__(self, client: Client, policy: Policy, site: str, bucket: str = "") -> None:
         self._client = client
+        self._bucket = bucket
         self._keys = Keys(site)
         self._rate = (policy.rate.requests_per_minute, policy.rate.burst)
         self._max_concurrency = policy.max_concurrency
@@ -36,7 +40,7 @@ class RedisAdmission:
         keys = self._keys
         intent = _flat(ask.intent)
         reason, retry_after_ms, remaining, reset_ms = self._decide(
-            4, keys.rate(ask.client), keys.permits, keys.token(ask.token_id or "none"), keys.audit,
+            4, keys.rate(self._bucket + ask.client), keys.permits, keys.token(ask.token_id or "none"), keys.audit,
             *self._rate, ask.cost, int(ask.permit), self._max_concurrency, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
             len(intent), *intent, *_flat(ask.refusal, without="reason"),
         )

@@ -1,0 +1,44 @@
+"""Refusals of `/api` as RFC 9457 problem details that also carry Plank's `error` key. One table from errors to statuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from flask import Response
+
+from cmsmcp.protocol import errors
+
+PROBLEM = "application/problem+json"
+
+_STATUS: Mapping[type[errors.CallError], int] = {
+    errors.InvalidArguments: 400,
+    errors.ScopeRefused: 403,
+    errors.ResultTooLarge: 413,
+    errors.LimitRefused: 429,
+    errors.Unavailable: 503,
+    errors.TimedOut: 504,
+}
+
+
+def problem(status: int, error: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """`error` is the line that Plank's clients read; it is the `detail` too. `more` are members of our own."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": error, "error": error, **more}
+    return Response(json.dumps(body, ensure_ascii=False), status, headers, content_type=PROBLEM)
+
+
+def of_error(error: errors.CallError) -> Response:
+    """The reply to a governed request that was refused or failed."""
+    if isinstance(error, errors.NotFound):
+        return problem(404, "Not found")
+    if isinstance(error, errors.TokenRevoked):
+        return problem(401, "Invalid API token", {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+    headers = {}
+    if isinstance(error, errors.LimitRefused | errors.Unavailable):
+        headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, errors.ScopeRefused):
+        headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{" ".join(error.scopes)}"'
+    more = {"code": error.code} if error.code > 0 else {}
+    return problem(_STATUS.get(type(error), 500), error.message, headers, **more, **error.data)

@@ -1,0 +1,28 @@
+"""The `/api` door of one worker: the same site, permits, tokens and audit as `/mcp`, a rate of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flask import Blueprint
+
+from cmsmcp.api.door import blueprint
+from cmsmcp.api.reading import Reading
+from cmsmcp.bootstrap.chosen import Chosen
+from cmsmcp.bootstrap.governance import redis_admission
+from cmsmcp.core.exchange import Ports
+from cmsmcp.core.ports import Caller
+from cmsmcp.identity.gate import Gate
+from cmsmcp.identity.peers import Peers
+from cmsmcp.state.redis.client import Client
+
+
+def open_api(
+    chosen: Chosen, client: Client | None, ports: Ports, peers: Peers, authenticate: Callable[[str | None], Caller]
+) -> Blueprint:
+    """`ports` are those of the service behind `/mcp`."""
+    policy = replace(ports.policy, rate=chosen.settings.api.rate)
+    admission = redis_admission(client, policy, chosen.settings.site_name, bucket="api:")
+    reading = Reading(replace(ports, policy=policy, admission=lambda: admission))
+    return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes))
