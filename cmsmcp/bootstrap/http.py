@@ -12,7 +12,7 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
-from cmsmcp.bootstrap.keys import open_tokens
+from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.identity.peers import Peers
@@ -46,7 +46,7 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     )
     open_to = Caller(client="local", scopes=policy.scopes, name="local") if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
-    gate = Gate(peers, _authenticate(tokens, "mcp"), admission, policy.max_request_bytes, open_to)
+    gate = Gate(peers, _authenticate(tokens, "mcp"), admission, policy.max_request_bytes, open_to, open_sessions(chosen))
     doors = [blueprint(service, gate)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), _authenticate(tokens, "api")))

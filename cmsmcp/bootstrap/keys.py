@@ -5,6 +5,8 @@ from __future__ import annotations
 from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.identity.keyfile import KeyFile
 from cmsmcp.identity.keys import Keyring
+from cmsmcp.identity.sessions import PURPOSE as SESSIONS
+from cmsmcp.identity.sessions import Sessions
 from cmsmcp.identity.tokens import PURPOSE, Tokens
 from cmsmcp.settings import KEY_FILE, SettingsError
 
@@ -32,6 +34,12 @@ def open_tokens(chosen: Chosen) -> Tokens | None:
     """None without a key. SettingsError when the key is too weak."""
     keyring = open_keyring(chosen, PURPOSE)
     return None if keyring is None else Tokens(keyring, chosen.audience)
+
+
+def open_sessions(chosen: Chosen) -> Sessions | None:
+    """None without a key. SettingsError when the key is too weak."""
+    keyring = open_keyring(chosen, SESSIONS)
+    return None if keyring is None else Sessions(keyring)
 
 
 def make_secret_if_absent(chosen: Chosen) -> bool:

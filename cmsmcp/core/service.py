@@ -28,7 +28,7 @@ from cmsmcp.protocol.eras import (
     classify,
     is_enveloped,
     is_modern_without_envelope,
-    refuse_unanswered,
+    refuse_version,
 )
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _invalid(reason: str, id: jsonrpc.Id | None = None) -> Outcome:
 
 def _take(message: jsonrpc.Notification | jsonrpc.Response, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
     """What is never answered: taken, or refused by its status alone. Unknown notifications, and responses to nothing, are ignored."""
-    refusal = refuse_unanswered(headers)
+    refusal = refuse_version(headers)
     if refusal is not None:
         return _unpaid(_error(refusal))
     modern = is_modern_without_envelope(headers, connection.revision)

@@ -110,8 +110,8 @@ def declared(params: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def refuse_unanswered(headers: Mapping[str, str] | None) -> Refusal | None:
-    """Why a notification or a response cannot be taken: its header names a revision nobody speaks. They have no other header rules."""
+def refuse_version(headers: Mapping[str, str] | None) -> Refusal | None:
+    """The refusal of a header that names a revision nobody speaks: all that holds for what is no request (notifications, GET)."""
     named = headers.get(VERSION_HEADER, "").strip() if headers is not None else ""
     found = _legacy_by_header(named) if named else None
     return found if isinstance(found, Refusal) else None

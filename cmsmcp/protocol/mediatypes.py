@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+
+def choose(header: str, offers: Sequence[str]) -> str | None:
+    """The first of `offers` that an `Accept` header admits; the first of all when there is none (or a blank one)."""
+    return next((offer for offer in offers if not header.strip() or accepts(header, offer)), None)
+
+
+def names(header: str, wanted: str) -> bool:
+    """Whether the header asks for `wanted` by its very name."""
+    return any(entry.partition(";")[0].strip() == wanted for entry in header.lower().split(",")) and accepts(header, wanted)
+
 
 def accepts(header: str, wanted: str) -> bool:
     """Whether an `Accept` header admits the type `wanted` ("application/json"): its most specific range decides, `q=0` excludes."""

@@ -7,41 +7,44 @@ that. The order of the checks is the contract (docs/rules.md, HTTP order of chec
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from flask import Blueprint, Response, request
+from flask.blueprints import BlueprintSetupState
+from werkzeug.routing import Rule
 
 from cmsmcp.core.ports import Admission, Ask, Caller
 from cmsmcp.core.service import Outcome, Service
 from cmsmcp.core.session import Connection
 from cmsmcp.identity.peers import Peers, is_loopback
+from cmsmcp.identity.sessions import Sessions
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
-from cmsmcp.protocol.eras import LATEST_LEGACY, MODERN, SUPPORTED
+from cmsmcp.protocol.eras import LATEST_LEGACY, MODERN, SUPPORTED, refuse_version
 from cmsmcp.protocol.jsonrpc import error_reply
-from cmsmcp.protocol.mediatypes import accepts
+from cmsmcp.protocol.mediatypes import accepts, choose, names
+from cmsmcp.protocol.sse import EVENT_STREAM, event
 
 JSON = "application/json"
 SERVED = "GET, HEAD, POST, OPTIONS"
-VERBS = ("GET", "HEAD", "POST", "OPTIONS", "DELETE", "PUT", "PATCH", "TRACE", "CONNECT")
-PREFLIGHT = {
-    "Access-Control-Allow-Methods": SERVED,
-    "Access-Control-Allow-Headers": (
-        "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID"
-    ),
-    "Access-Control-Max-Age": "600",
-}
+ALLOWED_HEADERS = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID"
+PREFLIGHT_SECONDS = "600"
 EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After"
-SINGLE = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Session-Id")
+SESSION = "Mcp-Session-Id"
+SINGLE = ("MCP-Protocol-Version", "Mcp-Method", SESSION)
+_PARAM_HEADER = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     """What stands before the service. `authenticate` gets the Authorization header; it may raise TokenRefused or Unavailable.
 
-    `open_to` is the caller served without a token, on loopback only; None asks everyone for a token.
+    `open_to` is the caller served without a token, on loopback only; None asks everyone for a token. Without `sessions` a legacy
+    client gets no session id, and is served all the same.
     """
 
     peers: Peers
@@ -49,6 +52,7 @@ class Gate:
     admission: Admission
     max_request_bytes: int
     open_to: Caller | None = None
+    sessions: Sessions | None = None
 
 
 class Refusal(Exception):
@@ -64,8 +68,14 @@ def blueprint(service: Service, gate: Gate) -> Blueprint:
     """`/mcp` and `/mcp/` alike: no redirect, which would lose a POST's body (C018)."""
     door = Blueprint("mcp", __name__)
     endpoint = _Endpoint(service, gate)
-    for rule in ("/mcp", "/mcp/"):
-        door.add_url_rule(rule, f"endpoint{len(rule)}", endpoint.answer, methods=VERBS, provide_automatic_options=False)
+
+    def register(state: BlueprintSetupState) -> None:
+        """Every verb comes here, so that one nobody knows is refused like any other; Flask's own rules want a list of verbs."""
+        state.app.view_functions["mcp.endpoint"] = endpoint.answer
+        for path in ("/mcp", "/mcp/"):
+            state.app.url_map.add(Rule(path, endpoint="mcp.endpoint"))
+
+    door.record(register)
     return door
 
 
@@ -75,51 +85,64 @@ class _Endpoint:
         self._gate = gate
 
     def answer(self) -> Response:
-        origin = None
+        host, origin = request.environ.get("HTTP_HOST", ""), request.environ.get("HTTP_ORIGIN")
+        known = self._gate.peers.knows_host(host)
+        friendly = origin is None or self._gate.peers.knows_origin(origin, host)
         try:
             self._check_size()
-            origin = self._check_host_and_origin()
-            response = self._serve(origin)
+            if not known:
+                raise _refusal(403, "Host not allowed; the operator can add it to mcp.allowed_hosts")
+            if not friendly:
+                raise _refusal(403, "Origin not allowed")
+            response = self._serve()
         except Refusal as refusal:
             response = self._refuse(refusal)
-        if origin is not None:
+        if origin is not None and known and friendly:  # refusals too: a browser must be able to read why (C021)
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
         response.headers["Vary"] = "Origin"
         response.headers["Cache-Control"] = "no-store"
         return response
 
-    def _serve(self, origin: str | None) -> Response:
+    def _serve(self) -> Response:
         verb = request.method
         if verb == "OPTIONS":
-            return Response(status=204, headers={"Allow": SERVED, **(PREFLIGHT if origin is not None else {})})
+            return _options()
         if verb == "DELETE":
             raise _refusal(405, "Session termination is not supported", Allow=SERVED)
         if verb not in ("POST", "GET", "HEAD") or (verb != "POST" and _wants_stream()):
             raise _refusal(405, f"{verb} is not supported here; send JSON-RPC with POST", Allow=SERVED)
         caller = self._caller()
+        headers = {name.lower(): value for name, value in request.headers.items()}
         if verb != "POST":
-            return Response(json.dumps(_metadata()), mimetype=JSON)
-        _check_media_types()
+            return _metadata(headers)
+        media_type = _check_media_types()
         _check_single_headers()
         body = _read_body(self._gate.max_request_bytes)
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        return _response(self._service.handle(body, caller, Connection(), headers))
+        connection = self._connection(caller)
+        outcome = self._service.handle(body, caller, connection, headers)
+        if outcome.unpaid:
+            raise Refusal(outcome.status, outcome.body or b"")
+        response = _response(outcome, media_type)
+        if connection.is_new and connection.revision is not None and self._gate.sessions is not None:
+            response.headers[SESSION] = self._gate.sessions.issue(caller, connection.revision, connection.declared)
+        return response
+
+    def _connection(self, caller: Caller) -> Connection:
+        """What the session id says, if one was sent. Whether it matters is for the message to say: modern ones ignore it."""
+        named = request.environ.get("HTTP_MCP_SESSION_ID")
+        if named is None:
+            return Connection()
+        sessions = self._gate.sessions
+        found = sessions.read(named.strip(), caller) if sessions is not None else None
+        if sessions is None or found is None:
+            return Connection(lost=True)
+        return Connection(found.revision, found.declared, lost=sessions.is_over(found))
 
     def _check_size(self) -> None:
         length = request.environ.get("CONTENT_LENGTH", "")
         if length and (not length.isdecimal() or int(length[:20]) > self._gate.max_request_bytes):
             raise _too_large(self._gate.max_request_bytes)
-
-    def _check_host_and_origin(self) -> str | None:
-        """The origin to allow in the answer, if one was sent."""
-        host = request.environ.get("HTTP_HOST", "")
-        if not self._gate.peers.knows_host(host):
-            raise _refusal(403, "Host not allowed; the operator can add it to mcp.allowed_hosts")
-        origin = request.environ.get("HTTP_ORIGIN")
-        if origin is not None and not self._gate.peers.knows_origin(origin, host):
-            raise _refusal(403, "Origin not allowed")
-        return origin
 
     def _caller(self) -> Caller:
         if self._gate.open_to is not None:
@@ -151,22 +174,38 @@ class _Endpoint:
         return Response(refusal.body, refusal.status, refusal.headers, mimetype=JSON)
 
 
-def _check_media_types() -> None:
+def _options() -> Response:
+    """A preflight needs no token and costs nothing (C021). Headers for tool parameters are allowed by the name the browser asks for."""
+    headers = {"Allow": SERVED}
+    if "HTTP_ORIGIN" in request.environ:
+        asked = (name.strip() for name in request.environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "").split(","))
+        headers["Access-Control-Allow-Methods"] = SERVED
+        headers["Access-Control-Allow-Headers"] = ", ".join([ALLOWED_HEADERS, *filter(_PARAM_HEADER.fullmatch, asked)])
+        headers["Access-Control-Max-Age"] = PREFLIGHT_SECONDS
+    return _empty(204, headers)
+
+
+def _check_media_types() -> str:
+    """The type of the answer: JSON wherever it is admitted (C019). Refusals are JSON in any case."""
     if request.mimetype != JSON:
         raise _rpc_refusal(415, "Send the body with Content-Type: application/json.")
     if request.environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise _rpc_refusal(415, "Send the body without Content-Encoding.")
-    accept = request.environ.get("HTTP_ACCEPT", "").strip()
-    if accept and not accepts(accept, JSON):
-        raise _rpc_refusal(406, "Replies are application/json; allow it in Accept.")
+    chosen = choose(request.environ.get("HTTP_ACCEPT", ""), (JSON, EVENT_STREAM))
+    if chosen is None:
+        raise _rpc_refusal(406, "Replies are application/json or text/event-stream; allow one of them in Accept.")
+    return chosen
 
 
 def _wants_stream() -> bool:
-    """A GET for an event stream, or from a client of 2026-07-28: both take 405 for the answer that there is none."""
+    """A GET for an event stream, or from a client of 2026-07-28: both take 405 for the answer that there is none.
+
+    A client within a session wants a stream even if it could take JSON; without one it may be Plank's reader of metadata.
+    """
     if request.environ.get("HTTP_MCP_PROTOCOL_VERSION", "").strip() == MODERN:
         return True
     accept = request.environ.get("HTTP_ACCEPT", "")
-    return "text/event-stream" in accept.lower() and not accepts(accept, JSON)
+    return names(accept, EVENT_STREAM) and ("HTTP_MCP_SESSION_ID" in request.environ or not accepts(accept, JSON))
 
 
 def _check_single_headers() -> None:
@@ -195,18 +234,32 @@ def _read_body(limit: int) -> bytes:
     return body
 
 
-def _metadata() -> dict[str, Any]:
+def _metadata(headers: Mapping[str, str]) -> Response:
     """What Plank's `GET /mcp` says, and what else is served (P8)."""
-    return {
+    refusal = refuse_version(headers)
+    if refusal is not None:
+        raise Refusal(400, error_reply(None, refusal.code, refusal.message, refusal.data))
+    known: dict[str, Any] = {
         "name": "cmsmcp", "transport": "streamable-http", "endpoint": "/mcp", "protocolVersion": LATEST_LEGACY,
         "protocolVersions": list(SUPPORTED), "capabilities": ["resources", "tools"],
     }
+    return Response(json.dumps(known), mimetype=JSON)
 
 
-def _response(outcome: Outcome) -> Response:
+def _empty(status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """Nothing, and no type of it either."""
+    response = Response(status=status, headers=dict(headers or {}))
+    del response.headers["Content-Type"]
+    return response
+
+
+def _response(outcome: Outcome, media_type: str) -> Response:
     """The service says which status its reply has: only it knows a refused request from one that was answered with an error."""
     if outcome.body is None:
-        return Response(status=outcome.status)
+        return _empty(outcome.status)
+    if media_type == EVENT_STREAM and outcome.status == 200:
+        # An iterator, so that no length is announced: a stream ends by its last event (W-04).
+        return Response(iter((event(outcome.body),)), headers={"X-Accel-Buffering": "no"}, mimetype=EVENT_STREAM)
     headers = {"Retry-After": str(outcome.retry_after)} if outcome.retry_after else {}
     if outcome.status == 401:
         headers["WWW-Authenticate"] = 'Bearer error="invalid_token"'

@@ -118,8 +118,28 @@ def test_an_accept_that_admits_json_gets_json(client: FlaskClient, accept: str |
     assert (reply.status_code, reply.mimetype) == (200, "application/json")
 
 
-@pytest.mark.parametrize("accept", ["text/event-stream", "text/html", "application/json;q=0", "application/json;q=0.0, */*"])
-def test_an_accept_that_does_not_is_406_with_a_json_body(client: FlaskClient, accept: str) -> None:
+@pytest.mark.parametrize("accept", ["text/event-stream", "text/*", "application/json;q=0.0, */*", "text/event-stream;q=0.1, text/html"])
+def test_an_accept_that_admits_event_streams_alone_gets_one_event(client: FlaskClient, accept: str) -> None:
+    """C019; 2026-07-28 basic/transports/streamable-http. Errors that a request was answered with come the same way."""
+    for body in (PING, b'{"jsonrpc":"2.0","id":41,"method":"nope"}'):
+        reply = post(client, body, Accept=accept)
+        assert (reply.status_code, reply.mimetype) == (200, "text/event-stream")
+        assert reply.headers["X-Accel-Buffering"] == "no" and "Content-Length" not in reply.headers
+        first, data, *rest = reply.data.decode().split("\n")
+        assert (first, data[:6], rest) == ("event: message", "data: ", ["", ""])
+        assert json.loads(data[6:]) == post(client, body).json
+
+
+def test_refusals_are_json_whatever_is_accepted(client: FlaskClient) -> None:
+    """A client reads the code of a refusal from JSON; it comes before any event."""
+    for body in (b"{", b"[]", PING):
+        reply = post(client, body, Accept="text/event-stream", MCP_Protocol_Version="1999-01-01")
+        assert (reply.status_code, reply.mimetype) == (400, "application/json")
+    assert post(client, b'{"jsonrpc":"2.0","method":"notifications/initialized"}', Accept="text/event-stream").status_code == 202
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "application/json;q=0, text/event-stream;q=0, */*"])
+def test_an_accept_that_admits_neither_is_406_with_a_json_body(client: FlaskClient, accept: str) -> None:
     reply = post(client, LIST, Accept=accept)
     assert reply.status_code == 406 and reply.json["error"]["code"] == -32600
 
