@@ -163,7 +163,7 @@ def test_a_token_stands_alone_on_standard_output_and_is_registered_without_a_ser
 
 
 def test_a_key_in_the_environment_is_the_operators_and_the_way_to_rotate_it_is_told(run: Any, site: Path, environment: Any) -> None:
-    """Issue item 3. Nothing is changed then, and no key is shown."""
+    """Nothing is changed then, and no key is shown."""
     line = [str(BIN / "cmsmcp"), "tokens", "rotate-key", "--site", str(site)]
     held = {**environment, "CMSMCP_SECRET_KEY": "FAKE" * 10}
     done = subprocess.run(line, env=held, capture_output=True, text=True, timeout=60, check=False)

@@ -149,7 +149,7 @@ def test_a_token_of_another_door_is_403_and_a_revoked_one_401(server: Any) -> No
 
 
 def test_a_rotated_key_costs_no_good_token_a_refusal_while_workers_run(server: Any) -> None:
-    """Issue item 3: rotation by `kid`. New connections reach both workers; neither was restarted."""
+    """Rotation by `kid`. New connections reach both workers; neither was restarted."""
     old = server.place.token()
     assert server.place.run("tokens", "rotate-key", "--site", str(server.place.site), "--keep", "1h").returncode == 0
     new = server.place.token()
