@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,9 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Exchange(Visit):
-    """A JSON-RPC request."""
+    """A JSON-RPC request. `headers` have lower-case names; None where there are none (stdio)."""
 
     request: Request
     era: Era
     connection: Connection
+    headers: Mapping[str, str] | None

@@ -15,11 +15,13 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.entry import Toll, charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.schemas import schema_instance
+from cmsmcp.core.schemas import mirrored_arguments, schema_instance
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.redaction import redact
+from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.paramheaders import fault
 
 MAX_URI = 8_192
 READ_TTL_MS = 1_000
@@ -32,6 +34,7 @@ def call_tool(exchange: Exchange) -> messages.Result:
     if capability is None or not is_enabled(exchange.ports.policy, name, capability):
         charge(exchange)
         raise errors.NotFound("tool", name[:80], known=exchange.ports.registry().tools, hint="tools/list names them all.")
+    _check_mirrored(exchange, capability, given)
     limits = limits_of(exchange.ports.policy, name, capability)
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
     try:
@@ -99,6 +102,16 @@ def _tool_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     if given is not None and not isinstance(given, Mapping):
         raise errors.ProtocolError("tools/call takes arguments as an object.", code=errors.INVALID_PARAMS)
     return name, given or {}
+
+
+def _check_mirrored(exchange: Exchange, capability: Capability, given: Mapping[str, Any]) -> None:
+    """Headers that repeat arguments must agree with them (H-02). Whoever lacks the scope is told that instead, by `govern`."""
+    if not exchange.era.modern or exchange.headers is None or not allowed(exchange.ports.policy, exchange.caller, capability.scope):
+        return
+    found = fault(mirrored_arguments(capability), given, exchange.headers)
+    if found is not None:
+        charge(exchange)
+        raise errors.ProtocolError(found, code=errors.HEADER_MISMATCH)
 
 
 def _tool_result(limits: Limits, loaded: Mapping[str, Any], call: Call) -> Encoded:

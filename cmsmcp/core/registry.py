@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
 from cmsmcp.core.capability import Capability
+from cmsmcp.core.schemas import mirrored_arguments
 from cmsmcp.protocol.uritemplate import UriTemplate
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -97,6 +98,14 @@ def _check(capability: Capability) -> None:
             raise RegistrationError(f"{capability.name}: {rule}")
 
 
+def _mismarked(capability: Capability) -> bool:
+    try:
+        mirrored_arguments(capability)
+    except ValueError:
+        return True
+    return False
+
+
 _RULES = (
     (lambda c: not _NAME.fullmatch(c.name), "a name is snake_case, at most 64 characters"),
     (lambda c: not _VERSION.fullmatch(c.version), "a version is MAJOR.MINOR"),
@@ -107,5 +116,6 @@ _RULES = (
     (lambda c: not c.read_only or not c.scope.startswith("read:"), "mutating capabilities are reserved and not served yet"),
     (lambda c: c.owner is not None, "plugin capabilities are reserved and not served yet"),
     (lambda c: c.uri is not None and c.uri.startswith(_PLUGIN_SCHEME), "foundry-plugin:// is reserved and not served yet"),
+    (_mismarked, "x-mcp-header is a header name of its own, on a string, integer or boolean reached through properties alone"),
     (lambda c: c.timeout <= 0 or c.max_result <= 0, "timeout and result limit are above 0"),
 )

@@ -16,6 +16,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields
 
 from cmsmcp.core.capability import Capability
+from cmsmcp.protocol.paramheaders import Mirrored, mirrored
 
 _NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -31,6 +32,18 @@ def output_schema(capability: Capability) -> Mapping[str, Any] | None:
     if capability.output_schema is not None:
         return capability.output_schema
     return None if capability.output is None else _derived(capability.output)
+
+
+def mirrored_arguments(capability: Capability) -> tuple[Mirrored, ...]:
+    """Arguments that a modern client repeats in headers. ValueError when the schema marks what may not be marked (H-01)."""
+    if capability.input_schema is not None:
+        return mirrored(capability.input_schema)
+    return () if capability.input is None else _mirrored(capability.input)
+
+
+@cache
+def _mirrored(schema: type[Schema]) -> tuple[Mirrored, ...]:
+    return mirrored(_derived(schema))
 
 
 @cache

@@ -125,7 +125,7 @@ class Service:
             return _invalid("a request with this id is still running.", message.id)
         era = classify(message, headers, connection.revision)
         exchange = Exchange(
-            message.method, caller, flight, self.ports, message, era if isinstance(era, Era) else Era(MODERN), connection
+            message.method, caller, flight, self.ports, message, era if isinstance(era, Era) else Era(MODERN), connection, headers
         )
         try:
             method = _admissible(exchange, era)
