@@ -3,13 +3,14 @@
 from marshmallow import Schema, fields
 from marshmallow.validate import OneOf, Range
 
-from cmsmcp.capabilities._documents import text
+from cmsmcp.capabilities._documents import status, text
 from cmsmcp.core.capability import Call, tool
 
 
 class Input(Schema):
     severity = fields.String(validate=OneOf(["error", "warning"]))
     check = text("Only findings of this check")
+    status = status()
     limit = fields.Integer(strict=True, load_default=100, validate=Range(1, 500))
 
 
@@ -36,7 +37,7 @@ class Output(Schema):
 )
 def validate_configuration(arguments, call: Call):
     """Check configuration, active theme, plugins, documents and links; each finding names file and line."""
-    report = dict(call.site.operations.validate(call.deadline))
+    report = dict(call.site.operations.validate(call.deadline, call.visibility(arguments.get("status"))))
     wanted = {key: arguments[key] for key in ("severity", "check") if key in arguments}
     matching = [finding for finding in report["findings"] if all(finding[key] == value for key, value in wanted.items())]
     report["findings"] = matching[: arguments["limit"]]

@@ -202,20 +202,21 @@ class Entries(Protocol):
 
 
 class Operations(Protocol):
-    """How the site is doing."""
+    """How the site is doing. `visibility` None counts and checks every document, for the people who run the site; else a hidden
+    document looks like an absent one. Files that cannot be read as documents are always named."""
 
-    def health(self, deadline: Deadline) -> Mapping[str, Any]:
+    def health(self, deadline: Deadline, visibility: Visibility | None = None) -> Mapping[str, Any]:
         """`{"status": "healthy"|"degraded", "ready", "version", "generated_at", "uptime_seconds", "content": {...counts},
         "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`.
         """
         ...
 
-    def validate(self, deadline: Deadline) -> Mapping[str, Any]:
+    def validate(self, deadline: Deadline, visibility: Visibility | None = None) -> Mapping[str, Any]:
         """`{"valid", "error_count", "warning_count", "checks": {<check>: count}, "truncated",
         "findings": [{"severity","check","path","line","message"}]}`.
 
         Findings sort by severity (error, warning), path, line; at most 500 of each check are given, all are counted, and
-        `truncated` says that some were left out. Drafts are included: this is for people who run the site.
+        `truncated` says that some were left out.
         """
         ...
 

@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 
 from cmsmcp import __version__
 from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.ports import Visibility
 from cmsmcp.protocol.errors import CallError, TimedOut
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
@@ -21,7 +22,6 @@ from cmsmcp.site.checks.survey import Survey
 from cmsmcp.site.checks.validation import Reports, Validation, validate
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.definitions import Definitions
-from cmsmcp.site.media import read_media
 from cmsmcp.site.model import ERROR, SiteConfig
 from cmsmcp.site.paths import shown
 from cmsmcp.site.walk import iso_time
@@ -69,38 +69,42 @@ class SiteOperations:
         self._state = state
         self._reports = reports
         self._clock = clock
-        self._kept: tuple[float, Any, Health] | None = None
+        self._kept: dict[Visibility | None, tuple[float, Any, Health]] = {}
 
-    def health(self, deadline: Deadline) -> Health:
+    def health(self, deadline: Deadline, visibility: Visibility | None = None) -> Health:
         """Raises TimedOut past the deadline; whatever else goes wrong is a failed check."""
         now, generation = self._clock(), self._reader.meta().get("generation")
-        if self._kept is None or now >= self._kept[0] or self._kept[1] != generation:
-            self._kept = (now + KEPT_SECONDS, generation, self._examine(deadline))
-        kept = self._kept[2]
-        return {**kept, "uptime_seconds": round(time.monotonic() - _STARTED, 3)}
+        kept = self._kept.get(visibility)
+        if kept is None or now >= kept[0] or kept[1] != generation:
+            kept = (now + KEPT_SECONDS, generation, self._examine(deadline, visibility))
+            self._kept = {key: value for key, value in self._kept.items() if now < value[0]} | {visibility: kept}
+        return {**kept[2], "uptime_seconds": round(time.monotonic() - _STARTED, 3)}
 
-    def validate(self, deadline: Deadline) -> Validation:
+    def validate(self, deadline: Deadline, visibility: Visibility | None = None) -> Validation:
         """Every finding of every check. Raises TimedOut past the deadline, Unavailable while there is no index."""
         self._state.await_ready(deadline)
-        definitions = self._definitions()
-        survey = Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline)
-        return validate(survey, self._reports)
+        return validate(self._survey(deadline, visibility), self._reports)
 
-    def _examine(self, deadline: Deadline) -> Health:
+    def _survey(self, deadline: Deadline, visibility: Visibility | None) -> Survey:
+        definitions = self._definitions()
+        return Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline, visibility)
+
+    def _examine(self, deadline: Deadline, visibility: Visibility | None) -> Health:
         ready = self._state.ready()
         try:
-            config = self._definitions().config
+            survey = self._survey(deadline, visibility)
         except ConfigFault as fault:
             first = fault.faults[0] if fault.faults else None
             return self._report(False, [_failed("config", f"{first.file}, line {first.line}: {first.message}" if first else "unreadable")])
+        config = survey.config
         checks = [*_storage(config), self._check("index", self._index), self._check("config", lambda: _config(config))]
         checks.append(self._check("theme", lambda: self._theme(deadline)))
         checks.append(self._check("plugins", lambda: self._plugins(deadline)))
-        checks.append(self._check("content", lambda: self._content(deadline)))
+        checks.append(self._check("content", lambda: self._content(survey)))
         counts: tuple[dict[str, Any], dict[str, int]] = ({}, {})
         if ready:
             try:
-                counts = self._counts(config, deadline)
+                counts = self._counts(survey)
             except (CallError, OSError) as fault:
                 if isinstance(fault, TimedOut):
                     raise
@@ -152,32 +156,36 @@ class SiteOperations:
             return f"not in order: {', '.join(faulty[:20])}", False
         return _count(sum(1 for record in records if record["enabled"]), "plugin") + " enabled"
 
-    def _content(self, deadline: Deadline) -> str | tuple[str, bool]:
+    def _content(self, survey: Survey) -> str | tuple[str, bool]:
         sql = (
             "SELECT path, line, message, count(*) OVER () FROM diagnostics"
             " WHERE severity = 'error' AND origin <> 'config' ORDER BY path, line LIMIT 1"
         )
-        first = self._reader.row(sql, (), deadline)
-        if first is None:
-            return _count(self._reader.row("SELECT count(*) FROM documents", (), deadline)[0], "document")
-        path, line, message, count = first
+        found = survey.rows(sql)
+        if not found:
+            return _count(survey.rows("SELECT count(*) FROM documents")[0][0], "document")
+        path, line, message, count = found[0]
         place = f"{path}, line {line}" if line else path
         return f"{_count(count, 'error')}; the first: {place}: {message}; validate_configuration names the rest", False
 
-    def _counts(self, config: SiteConfig, deadline: Deadline) -> tuple[dict[str, Any], dict[str, int]]:
+    def _counts(self, survey: Survey) -> tuple[dict[str, Any], dict[str, int]]:
         def one(sql: str) -> int:
-            return self._reader.row(sql, (), deadline)[0] or 0
+            return survey.rows(sql)[0][0] or 0
 
-        media = read_media(config, deadline)
+        def grouped(column: str) -> dict[str, int]:
+            sql = f"SELECT {column} AS name, count(*) FROM documents WHERE :now IS NOT NULL GROUP BY name ORDER BY name LIMIT 1000"
+            return dict(survey.rows(sql, now=survey.now))
+
+        media = survey.media
         content = {
             "document_count": one("SELECT count(*) FROM documents"),
             "route_count": one("SELECT count(*) FROM documents WHERE served"),
-            "taxonomy_count": one("SELECT count(DISTINCT taxonomy) FROM terms"),
-            "taxonomy_term_count": one("SELECT count(*) FROM (SELECT DISTINCT taxonomy, term FROM terms)"),
+            "taxonomy_count": one("SELECT count(DISTINCT taxonomy) FROM terms JOIN documents USING (row)"),
+            "taxonomy_term_count": one("SELECT count(*) FROM (SELECT DISTINCT taxonomy, term FROM terms JOIN documents USING (row))"),
             "media_count": len(media.files),
-            "by_type": self._grouped("type", deadline),
-            "by_lang": self._grouped("lang", deadline),
-            "by_status": self._grouped(STATUS_SQL, deadline),
+            "by_type": grouped("type"),
+            "by_lang": grouped("lang"),
+            "by_status": grouped(STATUS_SQL),
             "media_counts": media.counts(),
         }
         storage = {
@@ -187,10 +195,6 @@ class SiteOperations:
             "derived_trash_count": media.derived["trash"],
         }
         return content, storage
-
-    def _grouped(self, column: str, deadline: Deadline) -> dict[str, int]:
-        sql = f"SELECT {column} AS name, count(*) FROM documents WHERE :now IS NOT NULL GROUP BY name ORDER BY name LIMIT 1000"
-        return dict(self._reader.rows(sql, {"now": int(self._clock() * 1000)}, deadline))
 
 
 def _storage(config: SiteConfig) -> Iterator[Check]:

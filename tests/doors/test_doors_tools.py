@@ -192,9 +192,19 @@ def test_hidden_and_absent_documents_look_alike(http_door) -> None:
     assert refused["error"]["data"]["required_scopes"] == ["read:unpublished"]
 
 
+def test_operations_count_and_check_no_hidden_document(door, call: Callable[..., Any]) -> None:
+    """C044, C049: neither a count nor a finding tells of a draft, unless the caller may see drafts and asks."""
+    assert call("get_runtime_health")["content"]["by_status"] == {"published": call("list_documents", limit=1)["total"]}
+    drafts = {"content/posts/budget-2027.md", "content/posts/bright-comet.md", "content/events/night-of-silence.md"}
+    told = json.dumps(call("validate_configuration", limit=500))
+    assert not [path for path in drafts if path in told]
+
+
 def test_the_local_client_sees_drafts_when_it_asks(stdio_door) -> None:
     """docs/rules.md, Unpublished documents: three things are needed, and the local actor has them all once it asks."""
     plain = stdio_door.send("tools/call", {"name": "get_document", "arguments": {"slug": "bright-comet"}})
     assert plain["result"]["isError"]
     asked = stdio_door.send("tools/call", {"name": "get_document", "arguments": {"slug": "bright-comet", "status": "in_review"}})
     assert asked["result"]["structuredContent"]["status"] == "in_review"
+    health = stdio_door.send("tools/call", {"name": "get_runtime_health", "arguments": {"status": "all"}})["result"]["structuredContent"]
+    assert {"draft", "in_review", "scheduled", "archived", "published"} == health["content"]["by_status"].keys()

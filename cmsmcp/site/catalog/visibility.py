@@ -22,17 +22,37 @@ _PUBLISHED_SQL = "(status = 'published' AND publish_at <= :now AND unpublish_at 
 
 def visible_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     """A condition on `documents` and its parameters. `now` is in milliseconds."""
+    wanted, parameters = _status_sql(visibility, now)
+    return f"served AND {wanted}", parameters
+
+
+def veil_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+    """What to put before a question so that it finds only the documents a caller may see, and no diagnostic that names another.
+
+    A hidden document then looks like an absent one to every check and count.
+    """
+    wanted, parameters = _status_sql(visibility, now)
+    twins = "SELECT path FROM main.documents WHERE url IN (SELECT url FROM hidden) OR id IN (SELECT id FROM hidden)"
+    return (
+        f"WITH documents AS (SELECT * FROM main.documents WHERE {wanted}),"
+        f" hidden AS (SELECT path, url, id FROM main.documents WHERE NOT {wanted}),"
+        " diagnostics AS (SELECT * FROM main.diagnostics WHERE path NOT IN (SELECT path FROM hidden)"
+        f""" AND NOT (origin = 'twins' AND ("check" = 'redirects' OR path IN ({twins})))) """
+    ), parameters
+
+
+def _status_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     parameters: dict[str, Any] = {"now": now}
     others = sorted(visibility.statuses - PUBLISHED)
     public = _PUBLISHED_SQL if "published" in visibility.statuses else "0"
     if not others:
-        return f"served AND {public}", parameters
+        return public, parameters
     parameters |= {f"status{number}": status for number, status in enumerate(others)}
     wanted = f"{STATUS_SQL} IN ({', '.join(f':status{number}' for number in range(len(others)))})"
     if visibility.owner is not None:
         wanted += " AND owner = :owner"
         parameters["owner"] = visibility.owner.casefold()
-    return f"served AND ({public} OR ({wanted}))", parameters
+    return f"({public} OR ({wanted}))", parameters
 
 
 def visible_query(schema: tantivy.Schema, visibility: Visibility, now: int) -> Query:

@@ -48,7 +48,7 @@ def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
 
 def taxonomy_inconsistency(survey: Survey) -> Iterator[Diagnostic]:
     """Taxonomies in use that site.yaml does not declare."""
-    used = [name for (name,) in survey.rows("SELECT DISTINCT taxonomy FROM terms")]
+    used = [name for (name,) in survey.rows("SELECT DISTINCT taxonomy FROM terms JOIN documents USING (row)")]
     unknown = [name for name in used if name not in survey.config.taxonomies]
     sql = "SELECT DISTINCT path, taxonomy FROM terms JOIN documents USING (row) WHERE taxonomy IN (SELECT value FROM json_each(:names))"
     for path, name in survey.rows(sql, names=json.dumps(unknown)):

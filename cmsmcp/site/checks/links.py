@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -138,7 +139,12 @@ def _is_bundled(key: str) -> bool:
 
 
 def _used(survey: Survey) -> Iterator[str]:
-    """Keys that are in use, cheapest source first; may repeat, may name files that are not there."""
+    """Keys that are in use, cheapest source first; may repeat, may name files that are not there.
+
+    Hidden documents use files too, and nobody must be told to delete those.
+    """
+    if survey.visibility is not None:
+        survey = replace(survey, visibility=None)
     exact = [survey.local(target) or target for target in survey.targets]
     exact += [urljoin(url, target) for url, _, _, target in _relative(survey)]
     exact += [text for _, values in _front_matter(survey) for text in _strings(values)]

@@ -16,8 +16,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.ports import Visibility
 from cmsmcp.site.catalog.reader import CatalogReader
-from cmsmcp.site.catalog.visibility import STATUS_SQL
+from cmsmcp.site.catalog.visibility import STATUS_SQL, veil_sql
 from cmsmcp.site.config.languages import normal
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
@@ -42,6 +43,7 @@ class Target:
 class Survey:
     """`types` are the content types as they go out (`core.ports.ContentTypes.all`), `now` is in milliseconds.
 
+    `visibility` None: every document, for the people who run the site. Else a hidden document is taken for an absent one.
     Raises TimedOut when the deadline passes, Unavailable while there is no catalog.
     """
 
@@ -50,10 +52,15 @@ class Survey:
     reader: CatalogReader
     now: int
     deadline: Deadline
+    visibility: Visibility | None = None
     _lines: dict[str, list[str]] = field(default_factory=dict)
 
     def rows(self, sql: str, **parameters: Any) -> list[Any]:
-        return self.reader.rows(sql, parameters, self.deadline)
+        """The rows of a question, as this survey's reader may see them."""
+        if self.visibility is None:
+            return self.reader.rows(sql, parameters, self.deadline)
+        veil, own = veil_sql(self.visibility, self.now)
+        return self.reader.rows(veil + sql, {**own, **parameters}, self.deadline)
 
     @cached_property
     def media(self) -> MediaLibrary:
