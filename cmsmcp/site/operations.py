@@ -1,7 +1,7 @@
 """How the site is doing: the `Operations` port. Health is cheap and never fails; validation is thorough (`validation`).
 
-Nothing is written, not even a probe: access is asked of the system (docs/rules.md, Health). Counts take in unpublished documents,
-for these reports are for the people who run the site.
+Nothing is written, not even a probe: access is asked of the system (docs/rules.md, Health). Without a `visibility`
+every document counts and is checked; with one, a hidden document is an absent one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every check asks: the site's configuration, its catalog, its media, and whether a URL leads anywhere.
 
-Made once for a validation, so that the checks work on the final set of URLs, drafts included.
+Made once for a validation, so that the checks work on the final set of URLs.
 Knows what exists, not what is right.
 """
 
