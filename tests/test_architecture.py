@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "state/redis": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors", "redis", "hiredis"},
     "state": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors"},
     "identity": {"jwt", "cryptography", "cmsmcp.core.ports", "cmsmcp.governance.scopes", "cmsmcp.protocol.errors"},
-    "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask"},
+    "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
 }
 

@@ -27,11 +27,11 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the URL says: the type's slug, blank `ref` for all its entries, and the query string as it was sent."""
+    """What the URL says: the type's slug, an id or slug (None: all entries), and the query string as it was sent."""
 
     verb: str
     type: str
-    ref: str
+    ref: str | None
     query: bytes
 
 
@@ -58,7 +58,7 @@ class Reading:
 def _event(question: Question) -> Event:
     route, capability, category = "/api/{type}", "entries", "content.list"
     asked = {"type": question.type}
-    if question.ref:
+    if question.ref is not None:
         route, capability, category = "/api/{type}/{entry}", "entry", "content.read"
         asked["entry"] = question.ref
     try:
@@ -70,7 +70,7 @@ def _event(question: Question) -> Event:
 
 def _read(question: Question, call: Call) -> Answer:
     single = call.site.types.get(question.type)["kind"] == "single"
-    if question.ref or single:
+    if question.ref is not None or single:
         return _entry(question, call)
     given = read_parameters(split_query(question.query), OF_LIST)
     page = call.site.entries.list_entries(
@@ -90,7 +90,7 @@ def _entry(question: Question, call: Call) -> Answer:
         "type": question.type, "locale": given.locale, "visibility": call.visibility(None), "deadline": call.deadline,
     }  # fmt: skip
     entries = call.site.entries
-    entry = entries.get_entry(ref=question.ref, **common) if question.ref else entries.get_single(**common)
+    entry = entries.get_single(**common) if question.ref is None else entries.get_entry(ref=question.ref, **common)
     return _answer(entry.values, call, entry.locale, "This entry is larger than /api sends.")
 
 
