@@ -52,6 +52,15 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Door:
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """An external issuer whose tokens are accepted; `name` is the `iss` of its tokens."""
+
+    name: str
+    jwks_url: str
+    audience: str
+
+
     """What the HTTP door needs. Hosts are lower case, with or without a port; `max_request_bytes` caps a body."""
 
     auth: str = "token"
@@ -62,6 +71,7 @@ class Door:
     max_request_bytes: int = 8_388_608
 
 
+    issuers: tuple[Issuer, ...] = ()
 @dataclass(frozen=True, slots=True)
 class Api:
     """What `/api` needs beside the door. `cors` are origins, lower case."""
@@ -73,7 +83,10 @@ class Api:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`; `refusal` says why nothing is served, if so."""
+    """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`; `refusal` says why nothing is served, if so.
+
+    `audit_retention` is in seconds.
+    """
 
     site_name: str
     policy: Policy
@@ -82,6 +95,7 @@ class Settings:
     refusal: str | None
 
 
+    audit_retention: int = 86_400
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """The three variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
@@ -140,7 +154,8 @@ def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> S
         raise SettingsError(*unread, *faults)
     name = node.entries.get("name")
     refusal = None if values["mcp"]["enabled"] else _not_enabled(node.entries)
-    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), _api(values["api"]), refusal)
+    retention = values["governance"]["audit_retention"]
+    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), _api(values["api"]), refusal, retention)
 
 
 def _unreadable(fault: YamlFault) -> Found:
@@ -173,11 +188,17 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         audit=mcp["audit"],
         scopes=frozenset(DEFAULT_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
         max_concurrency=mcp["max_concurrency"],
+    issuers = values["mcp"]["issuers"]
+    if issuers:
+        at = root.entries["mcp"].entries["issuers"]
+        if values["mcp"]["public_url"] is None:
+            faults.append(Found(at.file, at.line, "mcp.issuers", "needs mcp.public_url: clients are told which server a token is for"))
+        if len({issuer["issuer"] for issuer in issuers}) < len(issuers):
+            faults.append(Found(at.file, at.line, "mcp.issuers", "names one issuer twice"))
         rate=Rate(rate["requests_per_minute"], rate["burst"], rate.get("costs", {})),
         overrides={name: Override(**_given(entry)) for name, entry in mcp.get("capabilities", {}).items()},
         max_request_bytes=mcp["max_request_bytes"],
         audit_arguments=values["governance"]["audit_arguments"],
-        on_redis_failure=values["governance"]["on_redis_failure"],
     )
 
 
@@ -193,3 +214,5 @@ def _door(mcp: Mapping[str, Any]) -> Door:
 
 def _api(api: Mapping[str, Any]) -> Api:
     return Api(api["enabled"], Rate(api["rate_limit"]["requests_per_minute"], api["rate_limit"]["burst"]), api["cors"])
+    issuers = tuple(Issuer(one["issuer"], one["jwks_url"], one["audience"]) for one in mcp["issuers"])
+        issuers,

@@ -148,6 +148,20 @@ def choice(*words: str) -> Kind:
     return Kind(wanted, read)
 
 
+def only(word: str, **reserved: str) -> Kind:
+    """One word; of the reserved ones each has a line that says what holds instead."""
+
+    def read(node: Node) -> str:
+        text = _scalar(node, word).text
+        if text in reserved:
+            raise Fault(reserved[text])
+        if text != word:
+            raise Fault(f"needs {word}, not {shown(node)}.{near(text, (word,))}")
+        return text
+
+    return Kind(word, read)
+
+
 def list_of(what: str, item: Callable[[str], str]) -> Kind:
     """A list of texts, each checked by `item`, which returns the value to keep or raises Fault."""
 
@@ -220,6 +234,20 @@ def _read_url(node: Node) -> str:
 
 
 URL = Kind("a URL", _read_url)
+
+
+def _read_issuer_url(node: Node) -> str:
+    """Kept to the letter: an issuer's name is compared, and one ends with a slash where another does not."""
+    text = _scalar(node, "a URL").text
+    parts = _split(text)
+    if parts is None or parts.fragment or "@" in parts.netloc or not text.isprintable() or " " in text:
+        raise Fault(f"needs an https URL without user or fragment, not {shown(node)}")
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")):
+        raise Fault(f"needs https (http is for a loopback address alone), not {shown(node)}")
+    return text
+
+
+ISSUER_URL = Kind("an https URL", _read_issuer_url)
 
 
 def _read_text(node: Node) -> str:

@@ -15,6 +15,7 @@ from cmsmcp.governance.scopes import CAPABILITY_OF
 from cmsmcp.settings_kinds import (
     BOOL,
     DURATION,
+    ISSUER_URL,
     LOCALES,
     TEXT,
     URL,
@@ -26,6 +27,7 @@ from cmsmcp.settings_kinds import (
     near,
     network,
     one_of,
+    only,
     origin,
     seconds,
     shown,
@@ -60,6 +62,7 @@ BURST = whole(1, MAX_BURST)
 HOSTS = list_of("host names", host)
 ORIGINS = list_of("origins", origin)
 NETWORKS = list_of("addresses or networks", network)
+LOCAL = "local is reserved and cannot be had yet; use closed, which serves nothing while Redis is away"
 
 TABLE: tuple[Row, ...] = (
     Row("mcp.enabled", BOOL, False, "false", "Serve MCP at all. Without it nothing starts and nothing is exposed."),
@@ -93,20 +96,20 @@ TABLE: tuple[Row, ...] = (
     Row("mcp.max_streams", whole(0, 100_000), 1_000, "1000", "Open event streams per worker. Reserved: streams are not served yet."),
     Row("mcp.max_request_bytes", whole(1_024, 67_108_864), 8_388_608, "8388608", "Bytes of one request."),
     Row(
-        f"mcp.issuers{ITEMS}.issuer", URL, NO_DEFAULT, "required",
-        "External token issuer. Reserved: only our own tokens are accepted yet.",
+        f"mcp.issuers{ITEMS}.issuer", ISSUER_URL, NO_DEFAULT, "required",
+        "External token issuer: the `iss` of its tokens, to the letter. Needs `mcp.public_url`.",
     ),
-    Row(f"mcp.issuers{ITEMS}.jwks_url", URL, NO_DEFAULT, "required", "Where its keys are. Reserved."),
-    Row(f"mcp.issuers{ITEMS}.audience", TEXT, NO_DEFAULT, "required", "The audience its tokens must name. Reserved."),
+    Row(f"mcp.issuers{ITEMS}.jwks_url", ISSUER_URL, NO_DEFAULT, "required", "Where its public keys are; fetched in the background."),
+    Row(f"mcp.issuers{ITEMS}.audience", TEXT, NO_DEFAULT, "required", "What the `aud` of its tokens must be or hold."),
     Row("api.enabled", BOOL, True, "true", "Serve `/api`. Without it every path below is 404."),
     Row("api.rate_limit.requests_per_minute", RPM, 600, "600", "As `mcp.rate_limit`, for `/api`, which has a budget of its own."),
     Row("api.rate_limit.burst", BURST, 120, "120", "As `mcp.rate_limit`, for `/api`, which has a budget of its own."),
     Row("api.cors", ORIGINS, (), "[]", "Web origins that may read `/api` from a browser, besides its own and loopback ones."),
     Row(
-        "governance.on_redis_failure", choice("closed", "local"), "closed", "closed",
-        "What happens to reads while Redis is away. `local` is reserved and acts as `closed`.",
+        "governance.on_redis_failure", only("closed", local=LOCAL), "closed", "closed",
+        "What happens while Redis is away: nothing is served. `local` is reserved and refused.",
     ),
-    Row("governance.audit_retention", DURATION, 86_400, "24h", "How long records stay in the audit stream after archiving. Reserved."),
+    Row("governance.audit_retention", DURATION, 86_400, "24h", "How long a record stays in the audit stream, at least (docs/audit.md)."),
     Row("governance.audit_arguments", BOOL, False, "false", "Write redacted arguments into the audit, not only their digest."),
     Row("ops.enabled", BOOL, True, "true", "Serve `/ops`. Reserved: it is not served yet."),
     Row(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 from flask import Blueprint
@@ -12,9 +13,11 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
+from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
+from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.tokens import Tokens
 from cmsmcp.protocol.errors import Unavailable
@@ -38,6 +41,7 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     url = find_redis(chosen)
     client = connect(url) if url is not None else None
     tokens = open_tokens(chosen)
+    bearers = Bearers(tokens, open_issuers(chosen))
     site = Once(lambda: open_chosen(chosen, write=False))
     policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
     admission = redis_admission(client, policy, chosen.settings.site_name)
@@ -46,10 +50,10 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     )
     open_to = Caller(client="local", scopes=policy.scopes, name="local") if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
-    gate = Gate(peers, _authenticate(tokens, "mcp"), admission, policy.max_request_bytes, open_to, open_sessions(chosen))
-    doors = [blueprint(service, gate)]
+    gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to, open_sessions(chosen))
+    doors = [blueprint(service, gate), *describe_resource(chosen)]
     if api.enabled:
-        doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), _authenticate(tokens, "api")))
+        doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
     return Doors(doors, lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None))
 
 
@@ -65,15 +69,6 @@ def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:
     if bind not in ("", "0.0.0.0", "::"):
         hosts.append(f"[{bind}]" if ":" in bind else bind.lower())
     return Peers(hosts, origins, door.trusted_proxies)
-
-
-def _authenticate(tokens: Tokens | None, door: str) -> Callable[[str | None], Caller]:
-    def authenticate(authorization: str | None) -> Caller:
-        if tokens is None:
-            raise Unavailable("No key is configured: set CMSMCP_SECRET_KEY, or start with cmsmcp serve.", retry_after=5)
-        return tokens.authenticate(authorization, door)
-
-    return authenticate
 
 
 def _missing(client: Client | None, tokens: Tokens | None, site: Once[OpenSite], *, needs_key: bool) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 DEFAULT_REQUESTS_PER_MINUTE = 600
 DEFAULT_BURST = 120
@@ -68,7 +68,6 @@ class Policy:
     overrides: Mapping[str, Override] = field(default_factory=_no_entries)
     max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES
     audit_arguments: bool = False
-    on_redis_failure: Literal["closed", "local"] = "closed"
 
 
 def _within(name: str, value: int, most: int) -> None:

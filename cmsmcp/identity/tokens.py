@@ -51,6 +51,22 @@ class TokenRefused(Exception):
         self.body = {"error": error}
         self.challenge = challenge
 
+    @classmethod
+    def absent(cls) -> TokenRefused:
+        return cls(401, "API token required", "Bearer")
+
+    @classmethod
+    def invalid(cls) -> TokenRefused:
+        return cls(401, "Invalid API token", 'Bearer error="invalid_token"')
+
+    @classmethod
+    def other_door(cls) -> TokenRefused:
+        return cls(403, "This token cannot access this endpoint", 'Bearer error="insufficient_scope"')
+
+
+class Forged(ValueError):
+    """Not a good token. The reason is for us; the sender learns nothing from it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:
@@ -108,15 +124,12 @@ class Tokens:
 
         401 without a bearer token, 401 when it is not ours or has expired, 403 when it opens another door (P23, P24).
         """
-        scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise TokenRefused(401, "API token required", "Bearer")
-        return self.verify(token.strip(" "), door)
+        return self.verify(bearer_token(authorization), door)
 
     def verify(self, token: str, door: str) -> Caller:
         claims = self._claims(token)
         if claims["access"] not in DOORS[door]:
-            raise TokenRefused(403, "This token cannot access this endpoint", 'Bearer error="insufficient_scope"')
+            raise TokenRefused.other_door()
         jti = claims["jti"]
         return Caller(
             client=f"token:{jti}",
@@ -133,26 +146,39 @@ class Tokens:
             return self._verified(token)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError):
             # One answer for every fault: a forger learns nothing from the difference (C058).
-            raise TokenRefused(401, "Invalid API token", 'Bearer error="invalid_token"') from None
+            raise TokenRefused.invalid() from None
 
     def _verified(self, token: str) -> Mapping[str, Any]:
-        shape = _SHAPE.fullmatch(token) if len(token) <= MAX_TOKEN_BYTES else None
-        if shape is None or not _is_canonical(shape[1]):
-            raise ValueError("not a token")
+        if not is_compact(token):
+            raise Forged("not a token")
         header = jwt.get_unverified_header(token)
         key = self._keys.find(header.get("kid"))
         if key is None or set(header) - {"alg", "typ", "kid"}:
-            raise ValueError("not one of our keys")
+            raise Forged("not one of our keys")
         claims = jwt.decode(
             token, key.secret, algorithms=[ALGORITHM], audience=self._audience, issuer=ISSUER, leeway=LEEWAY,
             options={"require": list(_CLAIMS), "verify_exp": False, "verify_iat": False, "strict_aud": True},
         )
         now = self._clock()
         if not claims["iat"] - LEEWAY <= now < claims["exp"] + LEEWAY:
-            raise ValueError("not now")
+            raise Forged("not now")
         if not all(isinstance(claims[name], str) for name in ("sub", "jti", "access", "scope")):
-            raise ValueError("not our claims")
+            raise Forged("not our claims")
         return claims
+
+
+def bearer_token(authorization: str | None) -> str:
+    """What an `Authorization` header holds after `Bearer`; TokenRefused when it holds nothing of the kind."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise TokenRefused.absent()
+    return token.strip(" ")
+
+
+def is_compact(token: str) -> bool:
+    """Whether it has the form of a signed JWT, in its one spelling."""
+    shape = _SHAPE.fullmatch(token) if len(token) <= MAX_TOKEN_BYTES else None
+    return shape is not None and _is_canonical(shape[1])
 
 
 def _is_canonical(segment: str) -> bool:

@@ -1,4 +1,4 @@
-"""The file that holds a site's signing keys, and rotation while servers run (docs/rules.md, Tokens and roles): no valid token is refused."""
+"""The file of signing keys, and rotation while servers run (docs/tokens.md): no valid token is refused."""
 
 from __future__ import annotations
 

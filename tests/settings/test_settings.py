@@ -80,6 +80,9 @@ def faults(site_folder: Path) -> str:
         ("{capabilities: {get_documnt: {}}}", 'Did you mean "get_document"?'),
         ("{capabilities: {get_document: {timeout: soon}}}", "mcp.capabilities.get_document.timeout"),
         ("{issuers: [{issuer: https://a.example}]}", 'mcp.issuers[0] lacks the key "jwks_url"'),
+        ("{issuers: [{issuer: http://idp.example, jwks_url: https://a.example/k, audience: x}]}", "mcp.issuers[0].issuer needs https"),
+        ("{issuers: [{issuer: https://a.example, jwks_url: http://10.0.0.1/k, audience: x}]}", "mcp.issuers[0].jwks_url needs https"),
+        ("{issuers: [{issuer: https://a.example, jwks_url: https://a.example/k, audience: x}]}", "mcp.issuers needs mcp.public_url"),
         ("{auth: nobody}", "mcp.auth"),
         ("{public_url: cms.example}", "mcp.public_url"),
         ("{allowed_hosts: [https://cms.example]}", "mcp.allowed_hosts"),
@@ -98,6 +101,7 @@ def test_a_faulty_mcp_block_stops_the_start_and_names_the_key(site, block: str, 
     [
         ("api: {rate_limit: {burst: 0}}", "api.rate_limit.burst"),
         ("governance: {on_redis_failure: open}", "governance.on_redis_failure"),
+        ("governance: {on_redis_failure: local}", "governance.on_redis_failure local is reserved"),
         ("governance: {audit_retention: 90}", "governance.audit_retention"),
         ("ops: {enable: true}", 'Did you mean "enabled"?'),
         ("locales: en", "locales"),
@@ -108,6 +112,20 @@ def test_a_faulty_mcp_block_stops_the_start_and_names_the_key(site, block: str, 
 )
 def test_the_other_blocks_are_as_strict(site, text: str, key: str) -> None:
     assert key in faults(site(text + "\n"))
+
+
+def test_an_issuer_is_kept_to_the_letter_and_loopback_may_do_without_tls(site) -> None:
+    """Issue item 3: one issuer's name ends with a slash, another's does not; the two are compared as they stand."""
+    issuers = (
+        "{issuer: https://idp.example/, jwks_url: 'https://idp.example/keys?v=2', audience: https://cms.example/mcp}",
+        "{issuer: http://127.0.0.1:9, jwks_url: http://localhost:9/keys, audience: x}",
+    )
+    folder = site(f"mcp:\n  public_url: https://cms.example\n  issuers: [{', '.join(issuers)}]\n")
+    first, second = load_settings(folder).door.issuers
+    assert (first.name, first.jwks_url) == ("https://idp.example/", "https://idp.example/keys?v=2")
+    assert second.name == "http://127.0.0.1:9"
+    twice = site(f"mcp:\n  public_url: https://cms.example\n  issuers: [{issuers[0]}, {issuers[0]}]\n")
+    assert "names one issuer twice" in faults(twice)
 
 
 def test_every_fault_is_reported_at_once_with_its_line(site) -> None:
