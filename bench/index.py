@@ -18,7 +18,7 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index.indexer import Indexer
-from cmsmcp.site.open import INDEX_FOLDER, OpenSite, open_site
+from cmsmcp.site.open import OpenSite, index_folder, open_site
 
 _WARM = """
 import sys, time
@@ -43,7 +43,7 @@ def search(opened: OpenSite, query: str) -> int:
 
 
 def build(site: Path, state: Path, processes: int) -> None:
-    indexer = Indexer(state / INDEX_FOLDER, lambda: load_definitions(site), processes=processes)
+    indexer = Indexer(index_folder(state), lambda: load_definitions(site), processes=processes)
     began = time.perf_counter()
     indexer.build()
     took = time.perf_counter() - began

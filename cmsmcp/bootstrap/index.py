@@ -12,7 +12,7 @@ from cmsmcp.settings import SiteChoice
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index.indexer import Indexer
 from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
-from cmsmcp.site.open import INDEX_FOLDER, OpenSite
+from cmsmcp.site.open import OpenSite, index_folder
 
 Progress = Callable[[int, int], None]
 """Called with the documents done and the documents to do."""
@@ -24,7 +24,7 @@ POLL_SECONDS = 0.1
 def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
     """The site with an index that is up to date: built here, or kept by the server that is running."""
     chosen = choose(choice, enabled=False)
-    folder = chosen.state / INDEX_FOLDER
+    folder = index_folder(chosen.state, choice.env, choice.overlays)
     lock = WriterLock(folder)
     if lock.acquire():
         try:

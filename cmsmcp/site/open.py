@@ -5,8 +5,10 @@ Opening reads nothing but what is asked for; `start` begins the work. Nothing is
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,16 +22,15 @@ if TYPE_CHECKING:
     from cmsmcp.site.index.indexer import Indexer
     from cmsmcp.site.index.upkeep import Upkeep
 
-INDEX_FOLDER = "index"
 _MOST_PROCESSES = 4
 
 
 class OpenSite:
     """`site` is composed anew when configuration or types have changed, so take it once per call."""
 
-    def __init__(self, root: Path, state: Path, load: Callable[[], Definitions], *, write: bool) -> None:
+    def __init__(self, root: Path, folder: Path, load: Callable[[], Definitions], *, write: bool) -> None:
         self._root = root
-        self._folder = state / INDEX_FOLDER
+        self._folder = folder
         self._load = load
         self._write = write
         self._reader = CatalogReader(self._folder)
@@ -51,11 +52,6 @@ class OpenSite:
     def state(self) -> IndexState:
         """How far the index is; answers at any time."""
         return self._state
-
-    @property
-    def generation(self) -> int:
-        """Grows by one with every change of the site that was indexed; at most 0.2 s old."""
-        return self._reader.meta().get("generation", 0)
 
     def start(self, on_change: Callable[[int], None] | None = None) -> None:
         """Index and watch in the background, if this process is to write. `on_change` gets each new generation, in that thread."""
@@ -108,7 +104,19 @@ def open_site(
     """
     if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
         raise ValueError("the state folder must lie outside the site folder")
-    return OpenSite(root, state, lambda: load_definitions(root, env, overlays), write=write)
+    return OpenSite(root, index_folder(state, env, overlays), lambda: load_definitions(root, env, overlays), write=write)
+
+
+def index_folder(state: Path, env: str | None = None, overlays: Sequence[Path] = ()) -> Path:
+    """Where the index of a site lives, read with this environment and these files over it; one folder for each way of reading it.
+
+    Whoever reads, writes or locks an index takes its folder from here: another environment may hold other documents.
+    """
+    name = (env or "").strip()
+    if name in ("", "default") and not overlays:
+        return state / "index"
+    reading = json.dumps(["" if name == "default" else name, *(os.path.realpath(path) for path in overlays)])
+    return state / f"index-{blake2b(reading.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def _processors() -> int:

@@ -307,6 +307,32 @@ def _known(site: Any, type_: str) -> bool:
         return False
 
 
+def _environments(root: Path) -> None:
+    _page(root / "content/config/site.yaml", "name: t\n")
+    _page(root / "content/config/site.staging.yaml", "content_dir: staging\n")
+    _page(root / "content/pages/a.md", "word")
+    _page(root / "staging/pages/secret.md", "word")
+
+
+def test_a_writer_of_another_environment_changes_nothing_that_readers_serve(tmp_path: Path) -> None:
+    """docs/rules.md, Processes: one index for each environment and set of overlays."""
+    root, state = tmp_path / "site", tmp_path / "state"
+    _environments(root)
+    overlay = tmp_path / "other.yaml"
+    overlay.write_text("content_dir: nowhere\n")
+    choices: list[dict[str, Any]] = [{}, {"env": "staging"}, {"overlays": [overlay]}, {"env": "staging", "overlays": [overlay]}]
+    writers = [open_site(root, state, **choice) for choice in choices]
+    for writer in writers:
+        writer.start()
+    found = [_hits(writer, "word") for writer in writers]
+    readers = [open_site(root, state, write=False, **choice) for choice in (*choices, {"env": " default "})]
+    seen = [_hits(reader, "word") for reader in readers]
+    for one in (*writers, *readers):
+        one.close()
+    assert found == [["a"], ["secret"], [], []]
+    assert seen == [*found, ["a"]]
+
+
 def test_edits_are_seen_without_a_restart(tmp_path: Path) -> None:
     """Write, delete, rename, a new folder, a new type; by a reader as well, which takes over when the writer ends."""
     root, state = tmp_path / "site", tmp_path / "state"

@@ -41,9 +41,9 @@ class Operated:
     def __init__(self, root: Path, state: Path) -> None:
         from cmsmcp.site.definitions import load_definitions
         from cmsmcp.site.index.indexer import Indexer
-        from cmsmcp.site.open import INDEX_FOLDER, open_site
+        from cmsmcp.site.open import index_folder, open_site
 
-        self._indexer = Indexer(state / INDEX_FOLDER, lambda: load_definitions(root))
+        self._indexer = Indexer(index_folder(state), lambda: load_definitions(root))
         self._indexer.build()
         self._open = open_site(root, state, write=False)
         self.operations = self._open.site.operations
