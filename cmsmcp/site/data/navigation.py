@@ -15,7 +15,8 @@ from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig
 from cmsmcp.site.urls import normal_url
 from cmsmcp.site.yaml.loader import Mapping, Node, Sequence, YamlFault, is_null, text
 
-MAX_DEPTH = 8
+MAX_DEPTH = 3
+"""Levels of a menu, as in Plank's navigation field; `get_navigation` publishes as many."""
 MAX_ENTRIES = 5_000
 
 Menus = Map[str, List[Map[str, Any]]]
