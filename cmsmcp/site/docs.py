@@ -10,7 +10,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -74,17 +74,20 @@ class ApiDefinition(TypedDict):
 
 
 class DocsFolder:
-    """Adapter of `core.ports.Docs`."""
+    """Adapter of `core.ports.Docs`. Content and data are no documentation, wherever they lie and whatever link leads to them:
+    they have scopes of their own, and drafts among them. `sections` are the folders of the content types.
+    """
 
-    def __init__(self, config: SiteConfig) -> None:
+    def __init__(self, config: SiteConfig, sections: Iterable[str] = ()) -> None:
         self._root = config.root
-        self._private = tuple(os.path.realpath(config.root / name) for name in (f"{config.content_dir}/config", config.data_dir))
+        self._others = tuple(dict.fromkeys((config.data_dir, config.content_dir, *config.content_dirs.values(), *sections)))
         self._titles: dict[str, tuple[int, int, str]] = {}
         self._api: tuple[tuple[str, int, int], ApiDefinition] | None = None
 
     def list_files(self, deadline: Deadline) -> Sequence[DocsEntry]:
         """Text files by extension, sorted by path. At most MAX_FILES."""
-        found = [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path)]
+        private = self._private()
+        found = [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path, private)]
         titles: dict[str, tuple[int, int, str]] = {}
         entries = []
         for file in found:
@@ -102,7 +105,7 @@ class DocsFolder:
         relative = f"{FOLDER}/{path}"
         parts = path.split("/")
         plain = len(path) <= 1000 and "\\" not in path and not any(part in ("", "..") or is_hidden(part) for part in parts)
-        if not plain or not self._is_served(relative):
+        if not plain or not self._is_served(relative, self._private()):
             raise self._absent(path)
         try:
             data = read_bounded(self._root, relative, MAX_BYTES)
@@ -122,7 +125,7 @@ class DocsFolder:
     def api_definition(self) -> ApiDefinition:
         """The parsed definition: YAML 1.2 core values, so that a response key `200` is text. Malformed: CallError with file and line."""
         relative = next((f"{FOLDER}/{name}" for name in API_FILES if (self._root / FOLDER / name).is_file()), None)
-        if relative is None or not self._is_served(relative):
+        if relative is None or not self._is_served(relative, self._private()):
             raise NotFound("API definition", API_FILES[0], hint="The site has no docs/api.yaml, docs/api.yml or docs/api.json.")
         try:
             found = (self._root / relative).stat()
@@ -135,8 +138,12 @@ class DocsFolder:
             raise _unreadable(relative, "the file cannot be opened") from None
         return self._api[1]
 
-    def _is_served(self, relative: str) -> bool:
-        """A text file by its name, whose target is neither the site's configuration, nor its data, nor hidden."""
+    def _private(self) -> tuple[str, ...]:
+        """Looked up at every call: a folder may become a link."""
+        return tuple(os.path.realpath(self._root / name) for name in self._others)
+
+    def _is_served(self, relative: str, private: tuple[str, ...]) -> bool:
+        """A text file by its name, whose target is neither below a `private` folder nor hidden."""
         if Path(relative).suffix.lower() not in MIME_TYPES:
             return False
         try:
@@ -148,7 +155,7 @@ class DocsFolder:
             return False
         below = Path(os.path.relpath(target, os.path.realpath(self._root)))
         hidden = any(part.startswith(".") for part in below.parts)
-        return not hidden and not any(target == place or target.startswith(place + os.sep) for place in self._private)
+        return not hidden and not any(target == place or target.startswith(place + os.sep) for place in private)
 
     def _absent(self, path: str) -> NotFound:
         return NotFound("documentation file", path[:200], known=[p.removeprefix(f"{FOLDER}/") for p in self._titles])

@@ -90,8 +90,9 @@ class OpenSite:
         config = definitions.config
         themes, plugins = ThemeReports(config), PluginReports(config)
         operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins))
+        docs = DocsFolder(config, definitions.types.by_folder)
         entries = TypedEntries(self._content, self._reader, definitions)
-        return Site(self._content, themes, plugins, DocsFolder(config), definitions.types, operations, entries)
+        return Site(self._content, themes, plugins, docs, definitions.types, operations, entries)
 
 
 def open_site(

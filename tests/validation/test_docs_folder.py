@@ -96,6 +96,36 @@ def test_links_are_followed_inside_the_site_and_nowhere_else(folder, docs, tmp_p
     assert docs().read_file("readme.md")["text"] == "# Read me"
 
 
+def test_documents_are_read_by_their_own_scope_alone(folder, docs):
+    """docs/rules.md, Files: a draft is not to be read as documentation, whatever leads to it."""
+    folder.write("content/pages/draft.md", "---\ndraft: true\n---\nsecret")
+    folder.write("docs/a.md", "a")
+    folder.link("docs/draft.md", "../content/pages/draft.md")
+    folder.link("docs/pages", "../content/pages")
+    assert paths(docs) == ["a.md"]
+    for path in ("draft.md", "pages/draft.md"):
+        with pytest.raises(NotFound):
+            docs().read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("config", "draft"),
+    [
+        ("content_dir: docs\n", "pages/draft.md"), ("content_dir: docs/site\n", "site/pages/draft.md"),
+        ("content_dir: behind\n", "through/pages/draft.md"), ("content: {pages_dir: linked}\n", "pages/draft.md"),
+    ],
+)  # fmt: skip
+def test_content_below_docs_is_no_documentation(folder, docs, config, draft):
+    folder.write("content/config/site.yaml", f"name: t\n{config}")
+    folder.write(f"docs/{draft}", "---\ndraft: true\n---\nsecret")
+    folder.link("behind", "docs/through")
+    folder.link("content/linked", "../docs/pages")
+    folder.write("docs/plain/a.md", "a")
+    assert paths(docs) == ([] if "content_dir: docs\n" in config else ["plain/a.md"])
+    with pytest.raises(NotFound):
+        docs().read_file(draft)
+
+
 def test_a_pipe_is_no_file_and_holds_nobody(folder, docs):
     folder.write("docs/a.md", "a")
     os.mkfifo(folder.root / "docs/pipe.md")
