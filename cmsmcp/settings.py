@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
+from cmsmcp.called import program
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
-from cmsmcp.site.config.layers import BASE, ConfigFault, read_layers
+from cmsmcp.site.config.layers import BASE, ConfigFault, missing_environment, read_layers
 from cmsmcp.site.yaml.nodes import YamlFault
 
 KEY_FILE = "secret.key"
@@ -51,8 +53,6 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-@dataclass(frozen=True, slots=True)
 class Issuer:
     """An external issuer whose tokens are accepted; `name` is the `iss` of its tokens."""
 
@@ -61,6 +61,8 @@ class Issuer:
     audience: str
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
     """What the HTTP door needs. Hosts are lower case, with or without a port; `max_request_bytes` caps a body."""
 
     auth: str = "token"
@@ -69,9 +71,9 @@ class Issuer:
     allowed_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     max_request_bytes: int = 8_388_608
-
-
     issuers: tuple[Issuer, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Api:
     """What `/api` needs beside the door. `cors` are origins, lower case."""
@@ -93,9 +95,9 @@ class Settings:
     door: Door
     api: Api
     refusal: str | None
-
-
     audit_retention: int = 86_400
+
+
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """The three variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
@@ -113,10 +115,19 @@ _VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
 def find_site(folder: Path) -> Path:
     """The real path of a site folder. Raises SettingsError that says what is missing."""
     if not folder.is_dir():
-        raise SettingsError(f"{folder} is no folder; name the site with --site DIR, or make one with: cmsmcp init {folder}")
+        raise SettingsError(f"{folder} is no folder; name a site with --site DIR, or make one with: {program()} init {quote(str(folder))}")
     if not (folder / BASE).is_file():
-        raise SettingsError(f"{folder} is no site: {BASE} is missing. Make a small site with: cmsmcp init my-site")
+        way_out = f"Name a site with --site DIR, or make a small one with: {program()} init my-site"
+        raise SettingsError(f"{os.path.abspath(folder)} is no site: {BASE} is missing. {way_out}")  # noqa: PTH100
     return folder.resolve()
+
+
+def overlooked(choice: SiteChoice) -> tuple[str, ...]:
+    """What the choice names and does not find, where that stops nothing: an environment without its file (Foundry passes over it too)."""
+    if not (choice.folder / BASE).is_file():
+        return ()  # whoever opens the site says so
+    fault = missing_environment(choice.folder, choice.env)
+    return (f"{fault}; only site.yaml is read",) if fault else ()
 
 
 def state_folder(root: Path, environment: Environment) -> Path:
@@ -177,6 +188,13 @@ def _faults_between_keys(root: Any, values: Mapping[str, Any]) -> list[Found]:
             at = root.entries["mcp"].entries["rate_limit"].entries["costs"].entries[name]
             why = f"is {cost}, more than the burst of {rate['burst']}: it could never be admitted"
             faults.append(Found(at.file, at.line, f"mcp.rate_limit.costs.{name}", why))
+    issuers = values["mcp"]["issuers"]
+    if issuers:
+        at = root.entries["mcp"].entries["issuers"]
+        if values["mcp"]["public_url"] is None:
+            faults.append(Found(at.file, at.line, "mcp.issuers", "needs mcp.public_url: clients are told which server a token is for"))
+        if len({issuer["issuer"] for issuer in issuers}) < len(issuers):
+            faults.append(Found(at.file, at.line, "mcp.issuers", "names one issuer twice"))
     return faults
 
 
@@ -188,13 +206,6 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         audit=mcp["audit"],
         scopes=frozenset(DEFAULT_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
         max_concurrency=mcp["max_concurrency"],
-    issuers = values["mcp"]["issuers"]
-    if issuers:
-        at = root.entries["mcp"].entries["issuers"]
-        if values["mcp"]["public_url"] is None:
-            faults.append(Found(at.file, at.line, "mcp.issuers", "needs mcp.public_url: clients are told which server a token is for"))
-        if len({issuer["issuer"] for issuer in issuers}) < len(issuers):
-            faults.append(Found(at.file, at.line, "mcp.issuers", "names one issuer twice"))
         rate=Rate(rate["requests_per_minute"], rate["burst"], rate.get("costs", {})),
         overrides={name: Override(**_given(entry)) for name, entry in mcp.get("capabilities", {}).items()},
         max_request_bytes=mcp["max_request_bytes"],
@@ -207,12 +218,12 @@ def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _door(mcp: Mapping[str, Any]) -> Door:
+    issuers = tuple(Issuer(one["issuer"], one["jwks_url"], one["audience"]) for one in mcp["issuers"])
     return Door(
         mcp["auth"], mcp["public_url"], mcp["allowed_hosts"], mcp["allowed_origins"], mcp["trusted_proxies"], mcp["max_request_bytes"],
+        issuers,
     )
 
 
 def _api(api: Mapping[str, Any]) -> Api:
     return Api(api["enabled"], Rate(api["rate_limit"]["requests_per_minute"], api["rate_limit"]["burst"]), api["cors"])
-    issuers = tuple(Issuer(one["issuer"], one["jwks_url"], one["audience"]) for one in mcp["issuers"])
-        issuers,

@@ -16,15 +16,19 @@ STDIO = ["mcp", "serve"]
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 faults found or a process ended, 2 refused or misused, 130 interrupted."""
-    from cmsmcp.settings import SettingsError, SiteChoice
+    """Exit codes: 0 done (`mcp serve` and `serve --demo`: ended by Ctrl-C too), 1 faults found or a process ended, 2 refused or misused,
+    130 interrupted."""
+    from cmsmcp.settings import SettingsError, SiteChoice, overlooked
 
     stdio = read_stdio_options(sys.argv[1:])
     try:
         if stdio is not None:
             from cmsmcp.bootstrap.stdio import serve_stdio
 
-            sys.exit(serve_stdio(SiteChoice(**stdio)))
+            choice = SiteChoice(**stdio)
+            for line in overlooked(choice):
+                print(f"cmsmcp: warning: {line}", file=sys.stderr)
+            sys.exit(serve_stdio(choice))
         from cmsmcp.cli.root import run
 
         sys.exit(run())

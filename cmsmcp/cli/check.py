@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,6 +14,8 @@ from cmsmcp.cli.index import shown_progress
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.settings import SettingsError, SiteChoice, find_site, load_settings
+from cmsmcp.site.checks.validation import Finding
+from cmsmcp.site.config.layers import BASE, ConfigFault
 
 SECONDS = 600.0
 STYLES = {"error": "bold red", "warning": "yellow"}
@@ -27,7 +29,7 @@ def command(choice: SiteChoice, as_json: bool) -> None:
 
     Drafts are checked too: this is for the people who run the site.
     """
-    report = _settings_report(choice) or _site_report(choice)
+    report = _report(choice, _settings_findings(choice))
     if as_json:
         click.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
@@ -35,26 +37,38 @@ def command(choice: SiteChoice, as_json: bool) -> None:
     sys.exit(1 if report["error_count"] else 0)
 
 
-def _settings_report(choice: SiteChoice) -> dict[str, Any] | None:
-    """Faults in our own blocks: they stop every server, so they come alone."""
+def _settings_findings(choice: SiteChoice) -> list[Finding]:
+    """What stops every server: faults in our own blocks. What keeps this site from being served, MCP that is off, is a warning."""
     try:
-        load_settings(find_site(choice.folder), choice.env, choice.overlays)
+        settings = load_settings(find_site(choice.folder), choice.env, choice.overlays)
     except SettingsError as error:
         if not error.found:
             raise
-        findings = [
-            {"severity": "error", "check": "settings", "path": one.file, "line": one.line, "message": f"{one.key} {one.message}".strip()}
-            for one in error.found
-        ]
-        return {
-            "valid": False, "error_count": len(findings), "warning_count": 0, "checks": {"settings": len(findings)}, "findings": findings,
-        }
-    return None
+        return [_finding("error", f"{one.key} {one.message}".strip(), one.file, one.line) for one in error.found]
+    return [_finding("warning", settings.refusal, BASE)] if settings.refusal else []
 
 
-def _site_report(choice: SiteChoice) -> Mapping[str, Any]:
-    with shown_progress() as progress, open_indexed(choice, progress) as opened:
-        return opened.site.operations.validate(Deadline(SECONDS))
+def _finding(severity: str, message: str, path: str, line: int | None = None) -> Finding:
+    return {"severity": severity, "check": "settings", "path": path, "line": line, "message": message}
+
+
+def _report(choice: SiteChoice, ours: Sequence[Finding]) -> Mapping[str, Any]:
+    """The site's own report, with the faults of our blocks before it and a warning about them after it."""
+    try:
+        with shown_progress() as progress, open_indexed(choice, progress) as opened:
+            report = opened.site.operations.validate(Deadline(SECONDS))
+    except ConfigFault:
+        ours = [*ours, _finding("warning", "the rest of the site is checked once this file can be read", BASE)]
+        report = {"valid": True, "error_count": 0, "warning_count": 0, "checks": {}, "findings": [], "truncated": False}
+    # `locales` is the site's key too.
+    told = {(one["path"], one["line"]) for one in report["findings"] if one["check"] in ("config", "locales")}
+    ours = [one for one in ours if one["severity"] == "warning" or (one["path"], one["line"]) not in told]
+    errors, warnings = ([one for one in ours if one["severity"] == severity] for severity in ("error", "warning"))
+    return {
+        **report, "valid": report["valid"] and not errors,
+        "error_count": report["error_count"] + len(errors), "warning_count": report["warning_count"] + len(warnings),
+        "checks": {"settings": len(ours), **report["checks"]}, "findings": [*errors, *report["findings"], *warnings],
+    }  # fmt: skip
 
 
 def _print(report: Mapping[str, Any]) -> None:
@@ -69,3 +83,6 @@ def _print(report: Mapping[str, Any]) -> None:
     errors, warnings = report["error_count"], report["warning_count"]
     verdict = "no errors" if not errors else f"{errors} error{'s' * (errors != 1)}"
     console.print(Text(f"{verdict}, {warnings} warning{'s' * (warnings != 1)}", "bold red" if errors else "bold green"))
+    last = report["findings"][-1:]
+    if last and last[0]["check"] == "settings" and last[0]["severity"] == "warning":
+        console.print(Text("nothing of it is served yet: see the last warning", "yellow"))

@@ -14,8 +14,9 @@ from cmsmcp.bootstrap.governance import issue_token
 from cmsmcp.identity.tokens import Grant
 
 
-def print_demo(chosen: Chosen, address: str) -> None:
-    """Everything printed works as printed, while this server runs (the client block: whenever the folder is there)."""
+def print_demo(chosen: Chosen, address: str, described: str) -> None:
+    """`described` is the address as people are told it. Everything printed works as printed, while this server runs (the client block:
+    whenever the folder is there)."""
     choice = chosen.choice
     token = issue_token(chosen, Grant("demo", ttl=86_400)).token
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {"limit": 3}}}
@@ -31,11 +32,11 @@ def print_demo(chosen: Chosen, address: str) -> None:
             "foundry": {
                 "command": str(Path(sys.executable).with_name("foundry")),
                 "args": ["mcp", "serve", "--transport", "stdio", *options],
-                "cwd": str(choice.folder.absolute()),
+                "cwd": str(chosen.root),
             }
         }
     }
-    click.echo(f"\nServing {choice.folder} on http://{address}  (Ctrl-C stops it)\n")
+    click.echo(f"\nServing {choice.folder} on {described}  (Ctrl-C stops it)\n")
     click.echo(f"Token, valid for a day:\n\n{token}\n")
     click.echo(f"Try it:\n\n{shlex.join(curl)}\n")
     click.echo(f"A local client starts its own server over stdio:\n\n{json.dumps(block, indent=2)}\n")

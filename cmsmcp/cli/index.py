@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from cmsmcp.bootstrap.chosen import choose
 from cmsmcp.bootstrap.index import Progress, open_indexed
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.core.deadline import Deadline
@@ -22,6 +23,7 @@ EVERYTHING = Visibility(frozenset(STATUSES))
 @site_options
 def command(choice: SiteChoice) -> None:
     """Build the search index of a site, or bring it up to date."""
+    choose(choice, enabled=False)  # says what is wrong with our blocks
     began = time.monotonic()
     with shown_progress() as progress, open_indexed(choice, progress) as opened:
         found = opened.site.content.list_documents(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cmsmcp.called import command as command_line
 from cmsmcp.settings import SettingsError
 
 TEMPLATE = Path(__file__).parents[1] / "site_template"
@@ -22,4 +23,4 @@ def command(folder: Path) -> None:
         shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
         raise SettingsError(f"{folder} cannot be written ({error.strerror})") from None
-    click.echo(f"Made a site in {folder}. Next:\n\n  cmsmcp check --site {folder}\n  cmsmcp serve --site {folder}\n")
+    click.echo(f"Made a site in {folder}. Next:\n\n  {command_line('check', folder)}\n  {command_line('serve', folder)}\n")

@@ -15,12 +15,14 @@ import click
 from cmsmcp.bootstrap.chosen import Chosen, choose
 from cmsmcp.bootstrap.governance import connect, require_redis
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
-from cmsmcp.cli.site_options import site_options
+from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.supervisor import Child, Supervisor
 from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice
 
 BACKLOG = 1_024
+INTERRUPTED = 130
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 START_PATIENCE = 1.5
 STOP_SECONDS = 20.0
 """gunicorn lets calls in flight end (its own limit is 15 s) before it goes; idle, it takes two or three."""
@@ -34,10 +36,26 @@ class Host:
     listener: socket.socket
 
     @property
+    def bound(self) -> str:
+        """The host it listens on; 0.0.0.0 and :: stand for every address of this machine."""
+        return self.listener.getsockname()[0]
+
+    @property
     def address(self) -> str:
         """host:port to reach it from here."""
-        name, port = self.listener.getsockname()[:2]
-        name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
+        return self._with_port(EVERYWHERE.get(self.bound, self.bound))
+
+    @property
+    def described(self) -> str:
+        """Where it can be reached, for people; what keeps other machines out, if it listens to them."""
+        if self.bound not in EVERYWHERE:
+            return f"http://{self.address}"
+        door = self.chosen.settings.door
+        way_in = "" if door.public_url or door.allowed_hosts else "; others are refused until mcp.public_url or mcp.allowed_hosts is set"
+        return f"{self._with_port(self.bound)} (every address), here on http://{self.address}{way_in}"
+
+    def _with_port(self, name: str) -> str:
+        port = self.listener.getsockname()[1]
         return f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
 
 
@@ -52,13 +70,14 @@ def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
     With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
     """
     chosen = choose(choice)
-    with listen(bind) as listener:
+    with listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         if chosen.settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
             raise SettingsError("mcp.auth is none, which is for loopback only; bind 127.0.0.1, or set mcp.auth: token")
         if make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
-        sys.exit(_run(Host(chosen, listener), workers, demo))
+        code = _run(Host(chosen, listener), workers, demo)
+        sys.exit(0 if demo and code == INTERRUPTED else code)  # Ctrl-C is how a demonstration ends: `make run` reports no error
 
 
 def _run(host: Host, workers: int, demo: bool) -> int:
@@ -84,8 +103,8 @@ def _run(host: Host, workers: int, demo: bool) -> int:
             private.stop()
 
 
-def listen(bind: str) -> socket.socket:
-    """A listening socket, so that a busy port is known before any process starts."""
+def listen(bind: str, another: str = "--bind") -> socket.socket:
+    """A listening socket, so that a busy port is known before any process starts. `another` says how to choose another port."""
     name, colon, port = bind.rpartition(":")
     if not colon or not name or not port.isdecimal() or int(port) > 65_535:
         raise click.BadParameter(f"{bind!r} is not HOST:PORT, such as 127.0.0.1:8080", param_hint="--bind")
@@ -101,15 +120,15 @@ def listen(bind: str) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise SettingsError(_bind_fault(bind, error)) from None
+        raise SettingsError(_bind_fault(bind, error, another)) from None
     return listener
 
 
-def _bind_fault(bind: str, error: OSError) -> str:
+def _bind_fault(bind: str, error: OSError, another: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"{bind} is in use by another program; stop that one, or choose another port with --bind"
+        return f"{bind} is in use by another program; stop that one, or choose another port with {another}"
     if error.errno == errno.EACCES:
-        return f"{bind} needs more rights; choose a port above 1023 with --bind"
+        return f"{bind} needs more rights; choose a port above 1023 with {another}"
     return f"{bind} cannot be listened on ({error.strerror}); choose another address with --bind"
 
 
@@ -135,8 +154,7 @@ def _sidecar(host: Host) -> Child:
 def _gunicorn(host: Host, workers: int) -> Child:
     """gunicorn gets the open socket. Its working folder is the state folder: no file of the site may pass for a module (-P, --chdir)."""
     overlays = [str(overlay.absolute()) for overlay in host.chosen.choice.overlays]
-    bound = host.listener.getsockname()[0]
-    app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={bound!r})"
+    app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={host.bound!r})"
     handle = host.listener.fileno()
     command_line = [
         sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--chdir", str(host.chosen.state),
@@ -150,10 +168,11 @@ def _on_ready(host: Host, demo: bool) -> Callable[[], None]:
         if demo:
             from cmsmcp.cli.demo import print_demo
 
-            print_demo(host.chosen, host.address)
+            print_demo(host.chosen, host.address, host.described)
         else:
-            site = host.chosen.choice.folder
-            _tell(f"serving {site} on http://{host.address}; make a token with: cmsmcp tokens create --site {site} --name NAME")
+            choice = host.chosen.choice
+            _tell(f"serving {host.chosen.root} on {host.described}")
+            _tell(f"make a token with: {again(choice, 'tokens create --name NAME')}")
 
     return announce
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from cmsmcp.settings import SiteChoice
+from cmsmcp.called import command
+from cmsmcp.settings import SiteChoice, overlooked
 
 PATH: click.Path = click.Path(path_type=Path)
 
@@ -21,9 +22,17 @@ def site_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--config-overlay", "overlays", type=PATH, multiple=True, help="Also read this file; may be repeated.")
     @click.pass_context
     def wrapped(ctx: click.Context, folder: Path, env: str, overlays: tuple[Path, ...], **rest: Any) -> Any:
-        return ctx.invoke(function, choice=SiteChoice(folder, env, overlays), **rest)
+        choice = SiteChoice(folder, env, overlays)
+        for line in overlooked(choice):
+            click.echo(f"cmsmcp: warning: {line}", err=True)
+        return ctx.invoke(function, choice=choice, **rest)
 
     wrapped.__name__ = function.__name__
     wrapped.__doc__ = function.__doc__
     wrapped.__click_params__ = getattr(function, "__click_params__", []) + wrapped.__click_params__  # type: ignore[attr-defined]
     return wrapped
+
+
+def again(choice: SiteChoice, words: str) -> str:
+    """Another command on the same site, to paste."""
+    return command(words, choice.folder, choice.env, choice.overlays)

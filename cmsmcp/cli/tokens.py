@@ -11,10 +11,16 @@ import click
 from cmsmcp.bootstrap.chosen import choose
 from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token
 from cmsmcp.bootstrap.keys import rotate_key
-from cmsmcp.cli.site_options import site_options
+from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.identity.tokens import ACCESS, Grant
 from cmsmcp.settings import SiteChoice
 from cmsmcp.settings_kinds import Fault, parse_duration
+from cmsmcp.state.redis.tokens import TokenRecord
+
+DOORS_HELP = (
+    "Which door it opens. mcp-server: /mcp. read-only and full-access: /api, published entries, to read (full-access opens no more than "
+    "that today). operator: reserved for /ops, which is not served yet."
+)
 
 
 class Duration(click.ParamType):
@@ -35,25 +41,31 @@ def command() -> None:
 @command.command(epilog="\b\nExample:\n  TOKEN=$(cmsmcp tokens create --site my-site --name my-agent --access mcp-server --ttl 30d)")
 @site_options
 @click.option("--name", required=True, help="What it is for; shown in lists and in the audit.")
-@click.option("--access", type=click.Choice(ACCESS), default="mcp-server", show_default=True, help="Which door it opens.")
+@click.option("--access", type=click.Choice(ACCESS), default="mcp-server", show_default=True, help=DOORS_HELP)
 @click.option("--scope", "scopes", multiple=True, help="May be repeated. Without it: every read scope of the door.")
 @click.option("--role", "roles", multiple=True, help="A CMS role whose rights it has; without it, the rights its scopes need.")
 @click.option("--subject", help="The person it stands for; roles that see only their own documents need it.")
 @click.option("--ttl", type=Duration(), default="90d", show_default=True, help="How long it is valid: 12h, 90d.")
 def create(choice: SiteChoice, scopes: tuple[str, ...], **wanted: Any) -> None:
-    """Print a new token, and nothing else, on standard output."""
+    """Print a new token, and nothing else, on standard output.
+
+    It is made out to mcp.public_url or, without it, to the site's name: change either and it is refused.
+    """
     issued = issue_token(choose(choice, enabled=False), Grant(scopes=scopes or None, **wanted))
     click.echo(issued.token)
-    click.echo(f"cmsmcp: valid until {_day(issued.expires)}; revoke it with: cmsmcp tokens revoke {issued.jti}", err=True)
+    click.echo(f"cmsmcp: valid until {_moment(issued.expires)}; revoke it with: {again(choice, f'tokens revoke {issued.jti}')}", err=True)
 
 
 @command.command("list", epilog="\b\nExample:\n  cmsmcp tokens list --site my-site")
 @site_options
 def list_command(choice: SiteChoice) -> None:
-    """List the tokens of a site, those that expire last first."""
+    """List the tokens of a site, those that expire last first, with their times in UTC.
+
+    A server accepts a token up to 10 s after its end, because clocks differ. An expired one is listed for 30 days more.
+    """
     for record in list_tokens(choose(choice, enabled=False)):
-        state = f"revoked {_day(record.revoked)}" if record.revoked else f"used {_day(record.used)}" if record.used else "never used"
-        click.echo(f"{record.jti}  {record.access:<11}  until {_day(record.expires)}  {state:<18}  {record.name}  [{record.scope}]")
+        state = _state(record, int(time.time()))
+        click.echo(f"{record.jti}  {record.access:<11}  until {_moment(record.expires)}  {state:<29}  {record.name}  [{record.scope}]")
 
 
 @command.command(epilog="\b\nExample:\n  cmsmcp tokens revoke --site my-site 0123456789abcdef0123456789abcdef")
@@ -74,8 +86,16 @@ def rotate(choice: SiteChoice, keep: int) -> None:
     After a leak use --keep 1s: every token made before ends. Keys in CMSMCP_SECRET_KEY are yours to change; this says how.
     """
     beside = rotate_key(choose(choice, enabled=False), keep)
-    click.echo(f"a new key signs from now on; {beside} older verify beside it, the replaced one until {_day(int(time.time()) + keep)}")
+    click.echo(f"a new key signs from now on; {beside} older verify beside it, the replaced one until {_moment(int(time.time()) + keep)}")
 
 
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+def _state(record: TokenRecord, now: int) -> str:
+    if record.revoked:
+        return f"revoked {_moment(record.revoked)}"
+    if record.expires <= now:
+        return "expired"
+    return f"used {_moment(record.used)}" if record.used else "never used"
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -91,8 +91,26 @@ def test_a_busy_port_is_refused_before_anything_starts(new_place: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         bind = f"127.0.0.1:{taken.getsockname()[1]}"
         done = place.run("serve", "--site", str(place.site), "--bind", bind)
+        demo = place.run("serve", "--site", str(place.site), "--bind", bind, "--demo")
     assert done.returncode == 2 and bind in done.stderr and "in use" in done.stderr and "--bind" in done.stderr
+    assert "PORT=" not in done.stderr and "make run PORT=" in demo.stderr
     assert not list((place.site.parent / "state").glob("*/redis*"))
+
+
+def test_a_server_on_every_address_says_so_and_what_lets_others_in(new_place: Any, start: Any) -> None:
+    """The address bound is told, not only the one that works from here. Ctrl-C is how a demonstration ends: no error."""
+    place = new_place()
+    closed = start(place, "--workers", "1", "--bind", "0.0.0.0:0", "--demo")
+    assert f"0.0.0.0:{closed.port}" in closed.log and "mcp.allowed_hosts" in closed.log
+    reply = closed.post(PING, {"Host": "cms.example.org"})
+    assert reply.status == 403 and b"allowed_hosts" in reply.body
+    closed.process.send_signal(signal.SIGINT)
+    assert closed.process.wait(20) == 0
+    config = place.site / "content/config/site.yaml"
+    config.write_text(config.read_text() + "  public_url: https://cms.example.org\n")
+    opened = start(place, "--workers", "1", "--bind", "0.0.0.0:0")
+    assert f"0.0.0.0:{opened.port}" in opened.log and "mcp.allowed_hosts" not in opened.log
+    assert opened.post(PING, {"Host": "cms.example.org"}).status == 401
 
 
 def test_a_second_server_on_the_same_site_is_refused_and_the_first_goes_on(server: Any, token: dict[str, str]) -> None:

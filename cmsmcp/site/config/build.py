@@ -7,10 +7,10 @@ from pathlib import Path
 
 from cmsmcp.site.config.checks import check_config
 from cmsmcp.site.config.languages import read_locales
-from cmsmcp.site.config.layers import Layers
+from cmsmcp.site.config.layers import BASE, Layers, missing_environment
 from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.data.navigation import read_menus
-from cmsmcp.site.model import ERROR, Diagnostic, SiteConfig, Taxonomy
+from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig, Taxonomy
 from cmsmcp.site.yaml.loader import core_value, text
 
 CONTENT_DIRS = ("pages", "posts", "images", "videos", "audio", "documents", "assets", "uploads")
@@ -23,6 +23,9 @@ def build_config(root: Path, env: str | None, layers: Layers) -> SiteConfig:
     """The configuration in `layers` with every fault as a diagnostic; `root` is a real path."""
     read = ConfigReader(layers.tree)
     read.faults.extend(Diagnostic(ERROR, "config", f.file, f.message, f.line) for f in layers.faults)
+    absent = missing_environment(root, env)
+    if absent:
+        read.faults.append(Diagnostic(WARNING, "config", BASE, absent))
     folders = {name: read.folder(f"{name}_dir", name) for name in ("content", "public", "themes", "data", "plugins")}
     content_dirs = {name: read.folder(f"content.{name}_dir", name, below=folders["content"]) for name in CONTENT_DIRS}
     sections = _language_candidates(root / folders["content"])

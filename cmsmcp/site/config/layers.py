@@ -73,6 +73,20 @@ def merge(base: Mapping, layer: Mapping) -> Mapping:
     return Mapping(entries, base.file, base.line, lines)
 
 
+def missing_environment(root: Path | str, env: str | None) -> str | None:
+    """What to tell of an environment that has no file, which is no fault (docs/rules.md, Configuration); None when there is nothing."""
+    try:
+        name = _env_file(env)
+    except ConfigFault:
+        return None
+    folder = Path(root, BASE).parent
+    if name is None or Path(root, name).exists():
+        return None
+    there = sorted(path.name.removeprefix("site.").removesuffix(".yaml") for path in folder.glob("site.*.yaml"))
+    known = f"those that have one: {', '.join(map(shown, there[:10]))}" if there else "no environment has one"
+    return f"the environment {shown((env or '').strip())} has no file {name}; {known}"
+
+
 class _Missing(ConfigFault):
     def __init__(self, name: str) -> None:
         super().__init__([YamlFault("the file does not exist", name, 1)])
