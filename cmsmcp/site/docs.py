@@ -18,7 +18,7 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge
 from cmsmcp.site.documents.headings import first_heading
 from cmsmcp.site.model import SiteConfig
-from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded
+from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded, read_head
 from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk
 from cmsmcp.site.yaml import loader
 
@@ -94,7 +94,7 @@ class DocsFolder:
             deadline.check()
             known = self._titles.get(file.path)
             if known is None or known[:2] != (file.size, file.modified):
-                known = (file.size, file.modified, self._title(file.path, _head(self._root / file.path)))
+                known = (file.size, file.modified, self._title(file.path, _head(self._root, file.path)))
             titles[file.path] = known
             entries.append(_entry(file, known[2]))
         self._titles = titles
@@ -184,11 +184,10 @@ def _entry(file: FoundFile, title: str) -> DocsEntry:
     return {"path": path, "title": title, "size": file.size, "mime_type": mime_type, "updated_at": iso_time(file.modified / 1e9)}
 
 
-def _head(path: Path) -> str:
+def _head(root: Path, relative: str) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(_HEAD_BYTES).decode("utf-8-sig", "replace")
-    except OSError:
+        return read_head(root, relative, _HEAD_BYTES).decode("utf-8-sig", "replace")
+    except PathFault:
         return ""
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 OUTSIDE = "outside"
@@ -61,6 +63,21 @@ def read_bounded(root: Path | str, relative: str, limit: int) -> bytes:
     Raises PathFault: "outside" (absolute, `..`, NUL, a link that leaves the site), "absent" (also a dangling link),
     "too_large", "unreadable" (a folder, a device, no permission).
     """
+    with _opened(root, relative) as (handle, size, name):
+        if size > limit:
+            raise PathFault(f"{name} is {size} bytes; the limit is {limit}", TOO_LARGE)
+        return _read(handle, size, name, limit)
+
+
+def read_head(root: Path | str, relative: str, count: int) -> bytes:
+    """How a regular file of the site begins: its first `count` bytes, or all there are. Raises as `read_bounded`, but for the limit."""
+    with _opened(root, relative) as (handle, _, _):
+        return os.read(handle, count)
+
+
+@contextmanager
+def _opened(root: Path | str, relative: str) -> Iterator[tuple[int, int, str]]:
+    """(descriptor, size in bytes, name to show) of a regular file of the site."""
     name = shown(relative)
     parts = PurePosixPath(relative).parts
     if not parts or relative.startswith("/") or ".." in parts or "\0" in relative:
@@ -77,7 +94,10 @@ def read_bounded(root: Path | str, relative: str, limit: int) -> bytes:
     except (OSError, ValueError):
         raise PathFault(f"{name} cannot be opened: check its permissions", UNREADABLE) from None
     try:
-        return _read(handle, name, limit)
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise PathFault(f"{name} is not a regular file", UNREADABLE)
+        yield handle, found.st_size, name
     except OSError:
         raise PathFault(f"{name} cannot be read", UNREADABLE) from None
     finally:
@@ -94,14 +114,9 @@ def shown(path: str) -> str:
     return _UNSHOWABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
 
 
-def _read(handle: int, name: str, limit: int) -> bytes:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        raise PathFault(f"{name} is not a regular file", UNREADABLE)
-    if found.st_size > limit:
-        raise PathFault(f"{name} is {found.st_size} bytes; the limit is {limit}", TOO_LARGE)
-    data = os.read(handle, found.st_size + 1)
-    if len(data) == found.st_size:
+def _read(handle: int, size: int, name: str, limit: int) -> bytes:
+    data = os.read(handle, size + 1)
+    if len(data) == size:
         return data
     parts = [data]
     size = len(data)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cmsmcp.site.paths import PathFault, inside, read_bounded, safe_relative, shown
+from cmsmcp.site.paths import PathFault, inside, read_bounded, read_head, safe_relative, shown
 
 
 @pytest.fixture
@@ -76,6 +76,16 @@ def test_what_is_no_regular_file_is_a_fault_and_never_blocks(root: Path, make, r
     """C040: dangling links and vanished files."""
     make(root / "odd.md")
     assert fault(root, "odd.md").reason == reason
+
+
+def test_how_a_file_begins_is_read_by_the_same_rules(root: Path) -> None:
+    assert [read_head(root, "content/a.md", count) for count in (0, 2, 6, 100)] == [b"", b"in", b"inside", b"inside"]
+    (root / "link.md").symlink_to("../site-other/secret.md")
+    os.mkfifo(root / "pipe.md")
+    for path, reason in (("link.md", "outside"), ("../site-other/secret.md", "outside"), ("pipe.md", "unreadable"), ("no.md", "absent")):
+        with pytest.raises(PathFault) as caught:
+            read_head(root, path, 10)
+        assert caught.value.reason == reason
 
 
 def test_a_site_reached_through_a_link_still_contains_its_files(root: Path) -> None:
