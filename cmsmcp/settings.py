@@ -112,6 +112,12 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
 _VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
 
 
+def environment_elsewhere(environment: Environment) -> dict[str, str]:
+    """Our environment for a process of ours that is started in another folder."""
+    state = environment.state_dir
+    return {**os.environ, "CMSMCP_STATE_DIR": str(state.resolve())} if state is not None else dict(os.environ)
+
+
 def find_site(folder: Path) -> Path:
     """The real path of a site folder. Raises SettingsError that says what is missing."""
     if not folder.is_dir():

@@ -18,7 +18,7 @@ from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.supervisor import Child, Supervisor
-from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice
+from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_elsewhere
 
 BACKLOG = 1_024
 INTERRUPTED = 130
@@ -148,19 +148,21 @@ def _sidecar(host: Host) -> Child:
     options = ["--env", host.chosen.choice.env] if host.chosen.choice.env else []
     for overlay in host.chosen.choice.overlays:
         options += ["--config-overlay", str(overlay.absolute())]
-    return Child("the indexer", [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.chosen.root), *options], patience=8.0)
+    command_line = [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.chosen.root), *options]
+    return Child("the indexer", command_line, host.chosen.state, environment_elsewhere(host.chosen.environment), patience=8.0)
 
 
 def _gunicorn(host: Host, workers: int) -> Child:
-    """gunicorn gets the open socket. Its working folder is the state folder: no file of the site may pass for a module (-P, --chdir)."""
+    """gunicorn gets the open socket."""
     overlays = [str(overlay.absolute()) for overlay in host.chosen.choice.overlays]
     app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={host.bound!r})"
     handle = host.listener.fileno()
     command_line = [
-        sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--chdir", str(host.chosen.state),
+        sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf",
         "--bind", f"fd://{handle}", "--workers", str(workers), app,
     ]
-    return Child("gunicorn", command_line, vital=True, pass_fds=(handle,), patience=STOP_SECONDS)
+    environment = environment_elsewhere(host.chosen.environment)
+    return Child("gunicorn", command_line, host.chosen.state, environment, vital=True, pass_fds=(handle,), patience=STOP_SECONDS)
 
 
 def _on_ready(host: Host, demo: bool) -> Callable[[], None]:

@@ -10,15 +10,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def spawn(command: Sequence[str], *, pass_fds: Sequence[int] = (), output: IO[Any] | None = None) -> subprocess.Popen[bytes]:
-    """Start `command` in a session of its own (a Ctrl-C at the terminal reaches us alone), tied to this process, without standard input."""
+def spawn(
+    command: Sequence[str], folder: Path, *, environment: Mapping[str, str] | None = None, pass_fds: Sequence[int] = (),
+    output: IO[Any] | None = None,
+) -> subprocess.Popen[bytes]:  # fmt: skip
+    """Start `command` in a session of its own (a Ctrl-C at the terminal reaches us alone), tied to this process, without standard input.
+
+    `folder` is its working folder: never the one we were started in, whose files Python and gunicorn would take for modules.
+    """
     parent = os.getpid()
 
     def tie() -> None:
@@ -28,7 +35,7 @@ def spawn(command: Sequence[str], *, pass_fds: Sequence[int] = (), output: IO[An
                 os._exit(1)
 
     return subprocess.Popen(
-        list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True,
+        list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True,
         preexec_fn=tie,  # noqa: PLW1509 - called from single-threaded processes, and it takes no lock
     )
 

@@ -56,7 +56,7 @@ class PrivateRedis:
         data.mkdir(mode=0o700, exist_ok=True)
         _remember(self._state, place)
         log = self._state / "redis.log"
-        self.child = Child("redis", _command(find_server(), place, data), pass_fds=(lock,), output=log)
+        self.child = Child("redis", _command(find_server(), place, data), self._state, pass_fds=(lock,), output=log)
         self.child.start()
         end = time.monotonic() + START_SECONDS
         while not _answers(place):

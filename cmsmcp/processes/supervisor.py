@@ -11,7 +11,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +27,14 @@ LONGEST_PAUSE = 30.0
 class Child:
     """One process. `vital`: when it ends, everything ends. The others are started again, after a pause that doubles up to 30 s.
 
-    `output` is a file for what it prints, instead of our own streams. `patience`: seconds from SIGTERM to SIGKILL.
+    It runs in `folder`, with `environment` instead of ours if that is given. `output` is a file for what it prints, instead of our own
+    streams. `patience`: seconds from SIGTERM to SIGKILL.
     """
 
     name: str
     command: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str] | None = None
     vital: bool = False
     pass_fds: Sequence[int] = ()
     patience: float = 5.0
@@ -43,7 +46,7 @@ class Child:
 
     def start(self) -> None:
         with self.output.open("ab") if self.output else nullcontext() as output:
-            self.process = spawn(self.command, pass_fds=self.pass_fds, output=output)
+            self.process = spawn(self.command, self.folder, environment=self.environment, pass_fds=self.pass_fds, output=output)
         self.started = time.monotonic()
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,11 @@ def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
 
 @dataclass
 class Place:
-    """A site and the environment its processes run in."""
+    """A site, and the environment and the folder its processes are started in."""
 
     site: Path
     environment: Mapping[str, str]
+    folder: Path | None = None
 
     def run(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run([CMSMCP, *words], env=self.environment, capture_output=True, text=True, timeout=60, check=False, **options)
@@ -47,7 +48,7 @@ class Place:
         return done.stdout.strip()
 
     def with_(self, **variables: str) -> Place:
-        return Place(self.site, {**self.environment, **variables})
+        return replace(self, environment={**self.environment, **variables})
 
 
 class Server:
@@ -58,7 +59,7 @@ class Server:
         self.log_file = log
         with log.open("wb") as output:
             command = [CMSMCP, "serve", "--site", place.site, "--bind", "127.0.0.1:0", *words]
-            self.process = subprocess.Popen(command, env=place.environment, stdout=output, stderr=output)
+            self.process = subprocess.Popen(command, env=place.environment, cwd=place.folder, stdout=output, stderr=output)
         found = until(lambda: self._ended() or re.search(r"on (http://([0-9.]+):(\d+))", self.log), START_SECONDS)
         assert found is not True, self.log
         self.url, self.host, self.port = found[1], found[2], int(found[3])

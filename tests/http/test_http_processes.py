@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,28 @@ def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new
     again.stop()
     assert again.process.returncode == 0
     assert not list((server.place.site.parent / "state").glob("*/redis.json"))
+
+
+def test_no_file_of_the_folder_it_is_started_in_is_run(new_place: Any, start: Any, tmp_path: Path) -> None:
+    """A site is data, and so is whatever lies beside it: no process takes a module from there, ours or a library's."""
+    for name in ("flask", "gunicorn", "gevent", "redis", "yaml", "json", "tantivy", "sitecustomize", "cmsmcp/__init__", "cmsmcp/app"):
+        module = (tmp_path / name).with_suffix(".py")
+        module.parent.mkdir(exist_ok=True)
+        module.write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write(__name__)\n")
+    server = start(replace(new_place(), folder=tmp_path), "--workers", "1")
+    until(lambda: b'"ready"' in _get(server.port, "/readyz"), 20)
+    assert not (tmp_path / "ran").exists()
+    for process in descendants(server.process.pid):
+        assert (Path(f"/proc/{process}/cwd")).resolve() != tmp_path.resolve(), Path(f"/proc/{process}/cmdline").read_bytes()
+    server.stop()
+
+
+def test_a_state_folder_named_from_where_it_is_started_is_the_same_for_all(new_place: Any, start: Any, tmp_path: Path) -> None:
+    """Server, workers and indexer run elsewhere, yet `CMSMCP_STATE_DIR=state` is one folder."""
+    server = start(replace(new_place().with_(CMSMCP_STATE_DIR="state"), folder=tmp_path), "--workers", "1")
+    until(lambda: b'"ready"' in _get(server.port, "/readyz"), 20)
+    assert [path.name for path in tmp_path.iterdir()] == ["state"] and len(list((tmp_path / "state").iterdir())) == 1
+    server.stop()
 
 
 def test_a_busy_port_is_refused_before_anything_starts(new_place: Any) -> None:
