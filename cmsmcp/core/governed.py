@@ -18,7 +18,7 @@ from cmsmcp.core.entry import Toll, enter, refuse
 from cmsmcp.core.exchange import Visit
 from cmsmcp.core.work import Work
 from cmsmcp.governance.audit import Event
-from cmsmcp.governance.scopes import missing, visibility
+from cmsmcp.governance.scopes import missing, needed, visibility
 from cmsmcp.protocol import errors
 
 
@@ -40,13 +40,14 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Res
 
     Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled, and what `produce` raises.
     """
-    reason = missing(visit.ports.policy, visit.caller, event.scope)
+    every = needed(event.scope, event.arguments)
+    reason = missing(visit.ports.policy, visit.caller, event.scope, every)
     if reason is not None:
         refuse(visit, event, reason="scope", code=errors.SCOPE_REFUSED)
-        raise errors.ScopeRefused(reason, scopes=(event.scope,))
+        raise errors.ScopeRefused(reason, scopes=every)
     permit = enter(visit, toll, event)
     deadline = Deadline(toll.seconds)
-    work = Work(lambda: produce(new_call(visit, deadline)), permit.release)
+    work = Work(lambda: produce(new_call(visit, deadline, event.scope)), permit.release)
     try:
         encoded: Result = work.run(deadline, visit.flight)
         permit.settle(result_bytes=encoded.size)
@@ -64,13 +65,13 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Res
         work.leave()
 
 
-def new_call(visit: Visit, deadline: Deadline) -> Call:
-    """What a capability gets; the site is opened here, by the first call that needs it."""
+def new_call(visit: Visit, deadline: Deadline, scope: str) -> Call:
+    """What a capability of this scope gets; the site is opened here, by the first call that needs it."""
     return Call(
         site=visit.ports.site(),
         caller=visit.caller,
         deadline=deadline,
-        visibility=lambda status: visibility(visit.ports.policy, visit.caller, status),
+        visibility=lambda status: visibility(visit.ports.policy, visit.caller, status, scope),
     )
 
 

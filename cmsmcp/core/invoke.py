@@ -33,7 +33,8 @@ def call_tool(exchange: Exchange) -> messages.Result:
     capability = exchange.ports.registry().tools.get(name)
     if capability is None or not is_enabled(exchange.ports.policy, name, capability):
         charge(exchange)
-        raise errors.NotFound("tool", name[:80], known=exchange.ports.registry().tools, hint="tools/list names them all.")
+        seen = [other for other, tool in exchange.ports.registry().tools.items() if is_usable(exchange, other, tool)]
+        raise errors.NotFound("tool", name[:80], known=seen, hint="tools/list names them all.")
     _check_mirrored(exchange, capability, given)
     limits = limits_of(exchange.ports.policy, name, capability)
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
@@ -85,6 +86,11 @@ class Limits:
 def is_enabled(policy: Policy, name: str, capability: Capability) -> bool:
     override = policy.overrides.get(name)
     return capability.enabled if override is None or override.enabled is None else override.enabled
+
+
+def is_usable(exchange: Exchange, name: str, capability: Capability) -> bool:
+    """Whether this caller is told of it: offered here, and its scope within the caller's rights."""
+    return is_enabled(exchange.ports.policy, name, capability) and allowed(exchange.ports.policy, exchange.caller, capability.scope)
 
 
 def limits_of(policy: Policy, name: str, capability: Capability) -> Limits:

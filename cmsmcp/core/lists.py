@@ -16,11 +16,10 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.entry import Toll, enter
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import new_call
-from cmsmcp.core.invoke import is_enabled
+from cmsmcp.core.invoke import is_usable
 from cmsmcp.core.schemas import input_schema, output_schema
 from cmsmcp.core.work import Work
 from cmsmcp.governance.redaction import redact
-from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import errors, messages
 
 PAGE_SIZE = 100
@@ -45,7 +44,7 @@ def list_tools(exchange: Exchange) -> messages.Result:
                 output_schema=output_schema(tool),
             )
             for name, tool in exchange.ports.registry().tools.items()
-            if _usable(exchange, name, tool)
+            if is_usable(exchange, name, tool)
         ]
 
     return _listed(exchange, "tools", build, key="name", ttl_ms=DECLARED_TTL_MS)
@@ -65,7 +64,7 @@ def list_templates(exchange: Exchange) -> messages.Result:
                 version=resource.version,
             )
             for template, resource in exchange.ports.registry().resources.items()
-            if _usable(exchange, resource.name, resource)
+            if is_usable(exchange, resource.name, resource)
         ]
 
     return _listed(exchange, "resourceTemplates", build, key="uriTemplate", ttl_ms=DECLARED_TTL_MS)
@@ -77,10 +76,10 @@ def list_resources(exchange: Exchange) -> messages.Result:
     def build(deadline: Deadline) -> list[Entry]:
         entries: list[Entry] = []
         for template, resource in exchange.ports.registry().resources.items():
-            if not _usable(exchange, resource.name, resource):
+            if not is_usable(exchange, resource.name, resource):
                 continue
             if resource.listing is not None:
-                entries += _yielded(resource, new_call(exchange, deadline))
+                entries += _yielded(resource, new_call(exchange, deadline, resource.scope))
             elif not template.variables:
                 own = {"uri": template.template, "name": resource.name, "title": resource.title, "description": resource.description}
                 entries.append(messages.resource(own, resource.mime_type))
@@ -99,10 +98,6 @@ def _listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entr
         work.leave()
     page, next_cursor = cut(entries, exchange.request.params.get("cursor"), key)
     return messages.complete(exchange.era, exchange.ports.version, messages.page(name, page, next_cursor), ttl_ms=ttl_ms)
-
-
-def _usable(exchange: Exchange, name: str, capability: Capability) -> bool:
-    return is_enabled(exchange.ports.policy, name, capability) and allowed(exchange.ports.policy, exchange.caller, capability.scope)
 
 
 def _yielded(resource: Capability, call: Call) -> list[Entry]:

@@ -6,7 +6,7 @@ Knows roles and rights (F37, F38). Must not know tokens, documents or transports
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -61,8 +61,15 @@ class Rights:
     capabilities: frozenset[str]
 
 
-def missing(policy: Policy, caller: Caller, scope: str) -> str | None:
-    """Why `caller` may not use `scope`, in one line; None when it may.
+def needed(scope: str, arguments: Mapping[str, object] | None) -> tuple[str, ...]:
+    """Every scope that a call with these arguments needs, when its capability needs `scope`."""
+    status = (arguments or {}).get("status")
+    return (scope,) if status in (None, "published") else (scope, READ_UNPUBLISHED)
+
+
+def missing(policy: Policy, caller: Caller, scope: str, every: Iterable[str] = ()) -> str | None:
+    """Why `caller` may not use `scope`, in one line; None when it may. `every` scope its call needs is named in the way out:
+    a token made with one of them alone would only be refused for the next.
 
     The scope must be enabled here, held by the caller, and backed by its CMS capability; `x.own` is enough at this gate
     (rows are filtered by `visibility`). Mutating scopes are reserved: no configuration opens them (F6).
@@ -75,7 +82,8 @@ def missing(policy: Policy, caller: Caller, scope: str) -> str | None:
     if scope not in policy.scopes:
         return f"The scope {scope} is not enabled on this server. Its operator can add it to mcp.scopes."
     if scope not in caller.scopes:
-        return f"This needs the scope {scope}, which this token does not hold. Use a token created with --scope {scope}."
+        flags = " ".join(f"--scope {one}" for one in (tuple(every) or (scope,)))
+        return f"This needs the scope {scope}, which this token does not hold. Use a token created with {flags}."
     if not _holds(caller, capability) and f"{capability}.own" not in caller.capabilities:
         return f"The scope {scope} needs the CMS capability {capability}, which this token's role does not hold."
     return None
@@ -85,15 +93,17 @@ def allowed(policy: Policy, caller: Caller, scope: str) -> bool:
     return missing(policy, caller, scope) is None
 
 
-def require(policy: Policy, caller: Caller, scope: str) -> None:
-    """Raise ScopeRefused unless `caller` may use `scope`."""
-    reason = missing(policy, caller, scope)
+def require(policy: Policy, caller: Caller, scope: str, every: Iterable[str] = ()) -> None:
+    """Raise ScopeRefused unless `caller` may use `scope`, one of `every` scope its call needs."""
+    reason = missing(policy, caller, scope, every)
     if reason is not None:
-        raise ScopeRefused(reason, scopes=(scope,))
+        raise ScopeRefused(reason, scopes=tuple(every) or (scope,))
 
 
-def visibility(policy: Policy, caller: Caller, status: str | None) -> Visibility:
+def visibility(policy: Policy, caller: Caller, status: str | None, scope: str = "read:content") -> Visibility:
     """Which documents `caller` sees when it asks for `status`: one of STATUSES, or "all". None is published (F14).
+
+    `scope` is that of the capability which asks.
 
     Anything but published needs `read:unpublished` and exact `documents.read`; with `documents.read.own` alone, unpublished
     documents narrow to those of the caller's subject. An unknown status raises InvalidArguments, a lacking right ScopeRefused.
@@ -103,13 +113,14 @@ def visibility(policy: Policy, caller: Caller, status: str | None) -> Visibility
     if status != ANY_STATUS and status not in STATUSES:
         known = ", ".join((*STATUSES, ANY_STATUS))
         raise InvalidArguments(f"There is no status {str(status)[:40]!r}. Use one of: {known}.", argument="status")
-    require(policy, caller, READ_UNPUBLISHED)
+    every = (scope, READ_UNPUBLISHED)
+    require(policy, caller, READ_UNPUBLISHED, every)
     statuses = frozenset(STATUSES) if status == ANY_STATUS else frozenset({status})
     if _holds(caller, DOCUMENTS_READ):
         return Visibility(statuses)
     if caller.subject is None:
         reason = "documents.read.own shows a person's own documents, and this token names no subject."
-        raise ScopeRefused(reason, scopes=(READ_UNPUBLISHED,))
+        raise ScopeRefused(reason, scopes=every)
     return Visibility(statuses, owner=caller.subject)
 
 

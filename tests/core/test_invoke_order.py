@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 
@@ -13,6 +14,7 @@ from marshmallow.validate import Range
 from cmsmcp.core.capability import Text, resource, tool
 from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.governance.policy import Override, Policy, Rate
+from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.protocol import errors
 
 ran: list[object] = []
@@ -278,7 +280,36 @@ def test_an_admission_that_crashes_is_an_internal_error(bench) -> None:
 def test_asking_for_drafts_without_the_scope_is_a_scope_error(bench) -> None:
     b = bench(*ALL)
     error = b.call("peek")["error"]
-    assert (error["code"], error["data"]) == (errors.SCOPE_REFUSED, {"required_scopes": ["read:unpublished"]})
+    assert (error["code"], error["data"]) == (errors.SCOPE_REFUSED, {"required_scopes": ["read:content", "read:unpublished"]})
+
+
+@pytest.mark.parametrize("held", [{"read:content"}, {"read:unpublished"}, {"read:ops"}])
+def test_a_token_made_as_a_refusal_says_is_not_refused_again(bench, held: set[str]) -> None:
+    """Every scope the call needs is named at once, whichever is missed first."""
+
+    @tool(scope="read:content", audit="test.any", output=Said, input=Schema.from_dict({"status": fields.String()}))
+    def listed(arguments, call):
+        """Lists."""
+        call.visibility(arguments.get("status"))
+        return {"said": "seen"}
+
+    b = bench(listed, policy=Policy(enabled=True, scopes=DEFAULT_SCOPES))
+    b.caller = Caller("x", frozenset(held), frozenset({"*"}))
+    error = b.call("listed", {"status": "draft"})["error"]
+    assert error["data"]["required_scopes"] == ["read:content", "read:unpublished"]
+    flags = re.findall(r"--scope ([a-z:]+)", error["message"])
+    b.caller = Caller("x", frozenset(flags), frozenset({"*"}))
+    assert b.call("listed", {"status": "draft"})["result"]["structuredContent"] == {"said": "seen"}
+
+
+def test_a_suggestion_names_only_tools_this_caller_is_told_of(bench) -> None:
+    """A tool that is switched off does not suggest itself, nor does one beyond the token."""
+    off = {"echo": Override(enabled=False)}
+    b = bench(*ALL, policy=Policy(enabled=True, scopes=DEFAULT_SCOPES, overrides=off))
+    for asked, told in (("echo", None), ("operat", None), ("leeky", "leaky")):
+        b.caller = Caller("x", frozenset({"read:content"}))
+        message = b.call(asked)["error"]["message"]
+        assert (f"Did you mean {told!r}?" in message) if told else ("Did you mean" not in message), message
 
 
 def test_a_resource_is_indented_json_with_its_uri_echoed(bench) -> None:

@@ -189,7 +189,8 @@ def test_hidden_and_absent_documents_look_alike(http_door) -> None:
     assert answer("bright-comet") == answer("no-such-comet-at-all")
     refused = http_door.send("tools/call", {"name": "list_documents", "arguments": {"status": "draft"}})
     assert refused["error"]["code"] == 4030
-    assert refused["error"]["data"]["required_scopes"] == ["read:unpublished"]
+    assert refused["error"]["data"]["required_scopes"] == ["read:content", "read:unpublished"]
+    assert "--scope read:content --scope read:unpublished" in refused["error"]["message"]
 
 
 def test_operations_count_and_check_no_hidden_document(door, call: Callable[..., Any]) -> None:
