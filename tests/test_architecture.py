@@ -16,9 +16,12 @@ MAY_IMPORT = {
     "protocol": {"orjson"},
     "governance": {"marshmallow", "cmsmcp.protocol.errors", "cmsmcp.core.ports"},
     "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
-    "capabilities": {"cmsmcp.core.capability", "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.errors", "marshmallow"},
+    "capabilities": {
+        "cmsmcp.core.capability", "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors",
+        "marshmallow",
+    },
     "site": {
-        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.errors", "cmsmcp.__version__",
+        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors", "cmsmcp.__version__",
         "yaml", "tantivy", "markdown_it", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors", "redis", "hiredis"},

@@ -10,6 +10,7 @@ from marshmallow import Schema, fields
 from marshmallow.validate import Length, OneOf, Range
 
 from cmsmcp.core.ports import STATUSES, Document
+from cmsmcp.protocol.cursor import MAX_CURSOR
 
 ALL_STATUSES = "all"
 
@@ -92,7 +93,7 @@ class PageInput(Schema):
     """Arguments of every list."""
 
     limit = fields.Integer(strict=True, load_default=DEFAULT_LIMIT, validate=Range(1, MAX_LIMIT))
-    cursor = text("next_cursor of the page before", most=2_000)
+    cursor = text("next_cursor of the page before", most=MAX_CURSOR)
 
 
 class PageOutput(Schema):

@@ -38,7 +38,8 @@ def get_project_documentation(arguments, call: Call):
     path = arguments.get("path")
     if path is None:
         files = call.site.docs.list_files(call.deadline)
-        return page_of(files, key=lambda entry: entry["path"], limit=arguments["limit"], cursor=arguments.get("cursor"))
+        question = ["get_project_documentation"]
+        return page_of(files, question=question, key=lambda one: one["path"], limit=arguments["limit"], cursor=arguments.get("cursor"))
     if "cursor" in arguments:
         raise InvalidArguments("cursor pages the list of files; leave it out when path is given.", argument="cursor")
     file = dict(call.site.docs.read_file(path))

@@ -23,7 +23,8 @@ def list_plugins(arguments, call: Call):
     records = call.site.plugins.records(call.deadline)
     if "enabled" in arguments:
         records = [record for record in records if record["enabled"] == arguments["enabled"]]
-    page = page_of(records, key=lambda record: record["name"], limit=arguments["limit"], cursor=arguments.get("cursor"))
+    question = ["list_plugins", arguments.get("enabled")]
+    page = page_of(records, question=question, key=lambda one: one["name"], limit=arguments["limit"], cursor=arguments.get("cursor"))
     names = arguments.get("fields") or PLUGIN_SUMMARY_FIELDS
     page["items"] = [{name: record[name] for name in PLUGIN_SUMMARY_FIELDS if name in names or name == "name"} for record in page["items"]]
     return page

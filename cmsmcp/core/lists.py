@@ -5,9 +5,6 @@ A listing varies by credential alone, never by connection or earlier calls (T-02
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,9 +18,9 @@ from cmsmcp.core.schemas import input_schema, output_schema
 from cmsmcp.core.work import Work
 from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.cursor import decode_cursor, encode_cursor
 
 PAGE_SIZE = 100
-MAX_CURSOR = 12_000
 LIST_SECONDS = 10.0
 DECLARED_TTL_MS = 300_000
 LISTED_TTL_MS = 1_000
@@ -113,30 +110,16 @@ def cut(entries: Sequence[Entry], cursor: Any, key: str) -> tuple[Sequence[Entry
     start = 0 if cursor is None else _start(entries, cursor, key)
     page = entries[start : start + PAGE_SIZE]
     more = start + PAGE_SIZE < len(entries)
-    return page, _cursor(start + PAGE_SIZE, page[-1][key]) if more else None
+    return page, encode_cursor(key, [start + PAGE_SIZE, page[-1][key]]) if more else None
 
 
 def _start(entries: Sequence[Entry], cursor: Any, key: str) -> int:
-    offset, last = _place(cursor)
+    try:
+        offset, last = decode_cursor(key, cursor, (int, str))
+    except errors.InvalidArguments:
+        message = "cursor is not one this list returned; start again without it."
+        raise errors.ProtocolError(message, code=errors.INVALID_PARAMS) from None
     if 0 < offset <= len(entries) and entries[offset - 1][key] == last:
         return offset
     moved = next((index for index, entry in enumerate(entries) if entry[key] == last), None)
     return min(offset, len(entries)) if moved is None else moved + 1
-
-
-def _cursor(offset: int, last: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([offset, last]).encode()).decode().rstrip("=")
-
-
-def _place(cursor: Any) -> tuple[int, str]:
-    refusal = errors.ProtocolError("cursor is not one this list returned; start again without it.", code=errors.INVALID_PARAMS)
-    if not isinstance(cursor, str) or len(cursor) > MAX_CURSOR:
-        raise refusal
-    try:
-        value = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError, RecursionError):
-        raise refusal from None
-    match value:
-        case [int(offset), str(last)] if offset > 0 and not isinstance(offset, bool):
-            return offset, last
-    raise refusal

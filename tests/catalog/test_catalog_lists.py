@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import STATUSES, Visibility
+from cmsmcp.protocol.cursor import encode_cursor
 from cmsmcp.protocol.errors import InvalidArguments, TimedOut
 from cmsmcp.site.documents.status import status_at
 
@@ -195,6 +196,29 @@ def test_a_cursor_serves_its_own_list_only(many: Any) -> None:
     for other in ({"type": "page"}, {"lang": "en"}, {"taxonomy": {"tags": "odd"}}, {"visibility": ALL}):
         with pytest.raises(InvalidArguments):
             many.list(cursor=cursor, **other)
+
+
+@pytest.mark.parametrize("forged", [[], ["/a/"], [1, 2], [None, {}], [["/a/"], "id"], ["/a/", "b", "c"], [10**400, "id"]])
+def test_a_forged_cursor_is_refused_by_name(many: Any, forged: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever knows the checksum (it is no secret) makes no error of ours."""
+    with monkeypatch.context() as forging:
+        for room in ("content.port", "search.searching"):
+            forging.setattr(f"cmsmcp.site.{room}.encode_cursor", lambda question, position: encode_cursor(question, forged))
+        listed, searched = many.list(limit=3).next_cursor, many.search("body", limit=3).next_cursor
+    for ask in (lambda: many.list(cursor=listed), lambda: many.search("body", cursor=searched)):
+        with pytest.raises(InvalidArguments) as refusal:
+            ask()
+        assert refusal.value.data == {"argument": "cursor"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seen=st.integers(0, 2**53 - 1), score=st.floats(allow_nan=False, allow_infinity=False), title=st.text(max_size=9))
+def test_any_position_of_the_right_shape_is_answered(many: Any, seen: int, score: float, title: str) -> None:
+    with pytest.MonkeyPatch.context() as forging:
+        forged_position = [seen, score, title, "en:page:x"]
+        forging.setattr("cmsmcp.site.search.searching.encode_cursor", lambda question, position: encode_cursor(question, forged_position))
+        forged = many.search("body", limit=3).next_cursor
+    assert many.search("body", limit=3, cursor=forged).total == 20
 
 
 def test_a_question_ends_with_its_deadline(many: Any) -> None:

@@ -1,53 +1,17 @@
-"""Cursors, folding and snippets, as pure functions."""
+"""Folding and snippets, as pure functions."""
 
 from __future__ import annotations
 
-import base64
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.protocol.errors import InvalidArguments
 from cmsmcp.site.catalog.entry import to_moment
-from cmsmcp.site.content.cursor import decode_cursor, encode_cursor
 from cmsmcp.site.search.query import MAX_TERMS, plan_query
 from cmsmcp.site.search.snippets import LENGTH, Finder, cut, fold_in_place
 from cmsmcp.site.search.text import fold, folded_analyzer, index_text, split_unspaced
-
-VALUES = st.none() | st.integers() | st.text(max_size=20)
-
-
-@given(question=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), position=st.lists(VALUES, max_size=4))
-def test_a_cursor_comes_back_for_its_question(question: dict[str, object], position: list[object]) -> None:
-    assert decode_cursor("list", question, encode_cursor("list", question, position)) == position
-
-
-@given(question=st.dictionaries(st.text(max_size=5), VALUES, max_size=4), other=st.dictionaries(st.text(max_size=5), VALUES, max_size=4))
-def test_a_cursor_of_another_question_is_refused(question: dict[str, object], other: dict[str, object]) -> None:
-    cursor = encode_cursor("list", question, ["/a/", "id"])
-    for kind, asked in (("list", other), ("search", question)):
-        if (kind, asked) != ("list", question):
-            with pytest.raises(InvalidArguments):
-                decode_cursor(kind, asked, cursor)
-
-
-@given(at=st.integers(0, 10_000), sign=st.characters(codec="ascii"))
-def test_a_changed_cursor_is_refused(at: int, sign: str) -> None:
-    cursor = encode_cursor("list", {"type": "page"}, ["/url/", "en:page:id"])
-    at %= len(cursor)
-    changed = cursor[:at] + sign + cursor[at + 1 :]
-    if changed != cursor:
-        with pytest.raises(InvalidArguments):
-            decode_cursor("list", {"type": "page"}, changed)
-
-
-@given(cursor=st.text(max_size=80) | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
-def test_any_other_text_is_no_cursor(cursor: str) -> None:
-    with pytest.raises(InvalidArguments) as refusal:
-        decode_cursor("list", {}, cursor)
-    assert refusal.value.data == {"argument": "cursor"}
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x2100), max_size=80))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
+from cmsmcp.protocol.cursor import decode_cursor, encode_cursor
 from cmsmcp.protocol.errors import InvalidArguments
 from cmsmcp.site.catalog.entry import to_moment
 from cmsmcp.site.catalog.reader import CatalogReader
@@ -19,7 +21,6 @@ from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.totals import Totals
 from cmsmcp.site.catalog.visibility import visible_sql
-from cmsmcp.site.content.cursor import decode_cursor, encode_cursor
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.content.published import read_navigation
 from cmsmcp.site.definitions import Definitions
@@ -27,6 +28,8 @@ from cmsmcp.site.search.searching import Searching
 
 _BODY = "(SELECT body FROM bodies WHERE bodies.row = documents.row)"
 _NO_BODY = "''"
+_POSITION = (str, str)
+"""Of a cursor: URL and id of the last document."""
 
 
 def _now() -> int:
@@ -63,19 +66,19 @@ class CatalogContent:
         for argument, value, sign in (("updated_after", updated_after, ">="), ("updated_before", updated_before, "<")):
             if value is not None:
                 where, parameters[argument] = f"{where} AND moment {sign} :{argument}", _moment(argument, value)
-        question = {name: value for name, value in parameters.items() if name != "now"} | {"where": where}
+        question = ["list", {name: value for name, value in parameters.items() if name != "now"} | {"where": where}]
         total = self._totals.count(where, parameters, deadline)
         after, position = "", dict(parameters)
         if cursor is not None:
             after = " AND (url, id) > (:after_url, :after_id)"
-            position["after_url"], position["after_id"] = _pair(decode_cursor("list", question, cursor))
+            position["after_url"], position["after_id"] = decode_cursor(question, cursor, _POSITION)
         rows = self._reader.rows(
             f"SELECT {SUMMARY_COLUMNS}, {_BODY if bodies else _NO_BODY} FROM documents WHERE {where}{after} ORDER BY url, id LIMIT :most",
             {**position, "most": limit + 1},
             deadline,
         )
         items = [to_document(row[:-1], locale=lang, body=row[-1]) for row in rows[:limit]]
-        more = encode_cursor("list", question, [items[-1].url, items[-1].id]) if len(rows) > limit else None
+        more = encode_cursor(question, [items[-1].url, items[-1].id]) if len(rows) > limit else None
         return Page(items, total, more)
 
     def search(
@@ -110,7 +113,7 @@ class CatalogContent:
         """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""
         definitions = self._definitions()
         if type is not None and type not in definitions.type_names:
-            raise InvalidArguments(f"No content type {type!r}. Types: {', '.join(definitions.type_names)}.", argument="type")
+            raise InvalidArguments(_unknown_type(type, definitions), argument="type")
         if lang is None:
             return None
         locales = definitions.config.locales
@@ -120,13 +123,17 @@ class CatalogContent:
         return found
 
 
+def _unknown_type(asked: str, definitions: Definitions) -> str:
+    """A table's name is taken for its type's slug: `recipes` for `recipe`."""
+    names = {name: name for name in definitions.type_names}
+    names = {table: kind.slug for table, kind in definitions.types.by_table.items()} | names
+    near = get_close_matches(asked.lower(), names, n=1, cutoff=0.6)
+    suggestion = f" Did you mean {names[near[0]]!r}?" if near else ""
+    return f"No content type {asked!r}.{suggestion} Types: {', '.join(definitions.type_names)}."
+
+
 def _moment(argument: str, value: str) -> int:
     moment = to_moment(value)
     if moment is None:
         raise InvalidArguments(f"{argument} is no ISO 8601 date or time, such as 2026-03-06 or 2026-03-06T10:00:00Z.", argument=argument)
     return moment
-
-
-def _pair(position: list[Any]) -> tuple[str, str]:
-    url, id_ = position
-    return url, id_

@@ -14,11 +14,11 @@ from typing import Any
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
+from cmsmcp.protocol.cursor import decode_cursor, encode_cursor
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.visibility import visible_sql
-from cmsmcp.site.content.cursor import decode_cursor, encode_cursor
 from cmsmcp.site.search.engine import MAX_HITS, SearchFilter, SearchReader
 from cmsmcp.site.search.query import SearchPlan, plan_query
 from cmsmcp.site.search.snippets import Finder, cut
@@ -27,6 +27,8 @@ from cmsmcp.site.search.text import language_of
 _TITLE = 100
 """Characters of a title that take part in the order of ties."""
 _TRIES = 2
+_POSITION = (int, float, str, str)
+"""Of a cursor: how many hits came before, then the key of the last one without its row."""
 _SPARE = 8
 """Hits read beyond a page, so that an ordinary tie at its end needs no second look."""
 
@@ -48,10 +50,10 @@ class Searching:
         cursor: str | None, now: int, generation: Any, deadline: Deadline,
     ) -> Page[Hit]:
         """`languages` are those the site has (or the one asked for): they choose the stemmers."""
-        question = {"query": query, "type": type, "lang": lang, "statuses": sorted(visibility.statuses), "owner": visibility.owner}
+        question = ["search", query, type, lang, sorted(visibility.statuses), visibility.owner]
         seen, last = 0, None
         if cursor is not None:
-            seen, *last = decode_cursor("search", question, cursor)
+            seen, *last = decode_cursor(question, cursor, _POSITION)
         stemmers = tuple(sorted({language for code in languages if (language := language_of(code))}))
         wanted = SearchFilter(visibility, type, lang, stemmers, now)
         asked = _Search(self._reader, self._current(generation), plan_query(query), wanted, deadline)
@@ -60,7 +62,7 @@ class Searching:
         more = None
         if len(keys) > limit:
             score, title, id_, _ = keys[limit - 1]
-            more = encode_cursor("search", question, [seen + limit, score, title, id_])
+            more = encode_cursor(question, [seen + limit, score, title, id_])
         return Page(hits, total, more)
 
     def _current(self, generation: Any) -> SearchReader:
