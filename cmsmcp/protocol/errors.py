@@ -68,13 +68,13 @@ class InvalidArguments(CallError):
 
 
 class NotFound(CallError):
-    """The thing asked for does not exist, or the caller may not know that it does (the two look alike)."""
+    """The thing asked for does not exist, or the caller may not know that it does (the two look alike). A blank `name`: none was named."""
 
     code = INVALID_PARAMS
 
     def __init__(self, kind: str, name: str, *, known: Iterable[str] = (), hint: str = "") -> None:
         near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-        parts = [f"No {kind} named {name!r}."]
+        parts = [f"No {kind} named {name!r}." if name else f"There is no {kind}."]
         if near:
             parts.append(f"Did you mean {near[0]!r}?")
         if hint:

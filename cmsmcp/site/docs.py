@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge
+from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge, TimedOut
 from cmsmcp.site.documents.headings import first_heading
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded, read_head
@@ -28,6 +28,7 @@ MAX_FILES = 5_000
 API_FILES = ("api.yaml", "api.yml", "api.json")
 MAX_API_NODES = 100_000
 _HEAD_BYTES = 32 * 1024
+_SUGGESTION_SECONDS = 0.5
 
 MIME_TYPES = {
     ".md": "text/markdown",
@@ -126,7 +127,7 @@ class DocsFolder:
         """The parsed definition: YAML 1.2 core values, so that a response key `200` is text. Malformed: CallError with file and line."""
         relative = next((f"{FOLDER}/{name}" for name in API_FILES if (self._root / FOLDER / name).is_file()), None)
         if relative is None or not self._is_served(relative, self._private()):
-            raise NotFound("API definition", API_FILES[0], hint="The site has no docs/api.yaml, docs/api.yml or docs/api.json.")
+            raise NotFound("API definition", "", hint="The site can have one as docs/api.yaml, docs/api.yml or docs/api.json.")
         try:
             found = (self._root / relative).stat()
             state = (relative, found.st_size, found.st_mtime_ns)
@@ -158,7 +159,19 @@ class DocsFolder:
         return not hidden and not any(target == place or target.startswith(place + os.sep) for place in private)
 
     def _absent(self, path: str) -> NotFound:
-        return NotFound("documentation file", path[:200], known=[p.removeprefix(f"{FOLDER}/") for p in self._titles])
+        return NotFound("documentation file", path[:200], known=self._names(), hint="Without path, the files are listed.")
+
+    def _names(self) -> list[str]:
+        """For suggestions: what a list has shown, else what a short walk finds."""
+        paths = list(self._titles)
+        if not paths:
+            private = self._private()
+            try:
+                paths = [file.path for file in walk(self._root, FOLDER, Deadline(_SUGGESTION_SECONDS), MAX_FILES).files]
+            except TimedOut:
+                return []
+            paths = [path for path in paths if self._is_served(path, private)]
+        return [path.removeprefix(f"{FOLDER}/") for path in paths]
 
     def _title(self, relative: str, head: str) -> str:
         return title_of(Path(relative).suffix.lower(), head) or Path(relative).name

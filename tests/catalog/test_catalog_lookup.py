@@ -32,6 +32,10 @@ def site(make_site: Any) -> Any:
             "posts/both.md": ("a post", {"slug": "both"}),
             "pages/fr/seul.md": ("un", {"slug": "seul"}),
             "pages/de/seul.md": ("eins", {"slug": "seul"}),
+            "pages/cafe.md": ("one", {"slug": "coffee"}),
+            "pages/fr/cafe.md": ("un", {"slug": "bistrot"}),
+            "pages/menu.md": ("one", {"slug": "menu"}),
+            "pages/fr/menu.md": ("un", {"slug": "carte", "draft": "true"}),
             "pages/hidden.md": ("secret", {"draft": "true"}),
             "pages/deep/down/leaf.md": ("leaf", {"slug": "leaf"}),
             "pages/twice-a.md": ("1", {"slug": "cafe"}),
@@ -50,8 +54,17 @@ def test_a_fallback_serves_and_says_so(site: Any, lang: str) -> None:
 
 
 def test_no_fallback_is_not_found(site: Any) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=r"'only-en'.*there in en-GB"):
         site.get(slug="only-en", lang="fr")
+
+
+def test_a_translation_under_another_slug_is_named_where_no_fallback_leads(site: Any) -> None:
+    """Only one that the caller may see."""
+    with pytest.raises(NotFound, match=r"Its fr translation is 'bistrot', id 'fr:page:cafe'"):
+        site.get(slug="coffee", lang="fr")
+    with pytest.raises(NotFound, match=r"It is there in en-GB\."):
+        site.get(slug="menu", lang="fr")
+    assert site.get(slug="coffee", lang="de").lang == "en-GB"
 
 
 @pytest.mark.parametrize("lang", ["de-CH", "xx", "", "*", "../en-GB"])
@@ -99,6 +112,12 @@ def test_keys_must_agree(site: Any) -> None:
         site.get()
     with pytest.raises(InvalidArguments):
         site.get(slug="guide", id="en-GB:page:only-en")
+    with pytest.raises(InvalidArguments, match="id and url and slug name different documents"):
+        site.get(slug="guide", url="/leaf/", id="en-GB:page:only-en")
+    with pytest.raises(NotFound, match="/nowhere/"):
+        site.get(slug="guide", url="/nowhere/", id="en-GB:page:only-en")
+    with pytest.raises(NotFound, match="of type page"):
+        site.get(slug="guide", type="post")
     assert site.get(slug="guide", url="/guide/", id="en-GB:page:guide", type="page").body.strip() == "English body"
     with pytest.raises(NotFound):
         site.get(id="en-GB:page:guide", lang="fr")
@@ -131,3 +150,16 @@ def test_hidden_and_absent_look_alike(site: Any, lang: str | None) -> None:
     both = _refusal(site, "hidden", slug="hidden", id="en-GB:page:guide")
     assert both == _refusal(site, "absent", slug="absent", id="en-GB:page:guide")
     assert site.get(Visibility(frozenset(STATUSES)), slug="hidden").status == "draft"
+
+
+TYPES = [("recipes", "recipe"), ("Recipe", "recipe"), ("cookbook", "recipe"), ("pages", "page"), ("zzz", "")]
+
+
+@pytest.mark.parametrize(("asked", "told"), TYPES)
+def test_an_unknown_type_suggests_the_nearest_slug(make_site: Any, asked: str, told: str) -> None:
+    """A table's name leads to its type: `cookbook` is where the recipes lie."""
+    made = make_site({"types/recipe.yaml": "name: Recipes\nslug: recipe\ntableName: cookbook\nfields:\n  - {name: title, type: string}\n"})
+    with pytest.raises(InvalidArguments) as refusal:
+        made.list(type=asked)
+    assert (f"Did you mean '{told}'?" in refusal.value.message) if told else ("Did you mean" not in refusal.value.message)
+    assert "page, post, recipe" in refusal.value.message

@@ -150,6 +150,22 @@ def test_a_near_name_is_suggested(folder, docs):
         reader.read_file("geting-started.md")
 
 
+def test_a_near_name_is_suggested_before_any_list_and_a_hidden_one_never(folder, docs):
+    folder.write("docs/index.md", "x")
+    folder.write("docs/.secret.md", "x")
+    with pytest.raises(NotFound, match=r"Did you mean 'index\.md'"):
+        docs().read_file("indx.md")
+    with pytest.raises(NotFound) as refused:
+        docs().read_file(".secrt.md")
+    assert "secret" not in refused.value.message
+
+
+def test_a_site_without_an_api_definition_is_told_which_file_to_add(docs):
+    """Nobody named one, so none is quoted."""
+    with pytest.raises(NotFound, match=r"^There is no API definition\. .*docs/api\.yaml"):
+        docs().api_definition()
+
+
 API = """openapi: 3.1.0
 info:
   title: Orders

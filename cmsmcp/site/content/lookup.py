@@ -68,9 +68,10 @@ class Lookup:
         if not found:
             raise self._why_nothing(wanted)
         if chain:
-            found = self._nearest([one for one in found if one.lang in chain], chain)
-            if not found:
-                raise self._missing(wanted)
+            fitting = [one for one in found if one.lang in chain]
+            if not fitting:
+                raise self._missing(wanted.keys[0][1], self._elsewhere(found, chain))
+            found = self._nearest(fitting, chain)
         chosen = self._choose(found)
         if chain and wanted.id is None and wanted.url is None:
             chosen = self._translated(chosen, chain)
@@ -135,12 +136,23 @@ class Lookup:
         return to_document(values[:-1], locale=lang, body=values[-1], translations=translations)
 
     def _why_nothing(self, wanted: Wanted) -> Exception:
-        """Keys that each find something visible disagree; else there is nothing."""
-        if len(wanted.keys) > 1 and all(self._candidates([key], None) for key in wanted.keys):
-            names = " and ".join(name for name, _ in wanted.keys)
-            return InvalidArguments(f"{names} name different documents. Give one of them.", argument=wanted.keys[-1][0])
-        return self._missing(wanted)
+        """A key that finds nothing visible by itself is named; keys that each find something disagree; else the type is another."""
+        for key in wanted.keys:
+            if not self._candidates([key], None):
+                return self._missing(key[1])
+        untyped = self._candidates(wanted.keys, None)
+        if untyped:
+            return self._missing(wanted.keys[0][1], f"It is of type {untyped[0].type}.")
+        names = " and ".join(name for name, _ in wanted.keys)
+        return InvalidArguments(f"{names} name different documents. Give one of them.", argument=wanted.keys[-1][0])
 
-    def _missing(self, wanted: Wanted) -> NotFound:
-        return NotFound("document", wanted.keys[0][1], hint="search_content finds documents by their words, list_documents by type.")
+    def _elsewhere(self, found: Sequence[_Candidate], chain: Sequence[str]) -> str:
+        """Where a document is that no language asked for has under this name: its translation there, else the languages that have it."""
+        there = self._nearest([other for one in found[:_LISTED] for other in self._siblings(one)], chain)
+        if there:
+            return f"Its {there[0].lang} translation is {there[0].slug!r}, id {there[0].id!r}."
+        return f"It is there in {', '.join(sorted({one.lang for one in found}))}."
+
+    def _missing(self, name: str, hint: str = "") -> NotFound:
+        return NotFound("document", name, hint=hint or "search_content finds documents by their words, list_documents by type.")
 
