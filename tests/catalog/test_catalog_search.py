@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import shutil
 import time
@@ -16,6 +17,7 @@ from cmsmcp.protocol.errors import InvalidArguments, Unavailable
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index.indexer import Indexer
 from cmsmcp.site.search.engine import SEARCH_NAME
+from cmsmcp.site.search.searching import _Search
 
 LITERALS = (
     "Runs on Debian 12.5 servers. Write to @helpdesk today. C++ and C# notes. The path docs/setup.md. Please don't panic. "
@@ -204,6 +206,41 @@ def test_drafts_are_found_by_those_who_may_see_them_alone(site: Any) -> None:
     """C044, F14: same words, other visibility, exact totals."""
     assert site.search("vistest").total == 0
     assert site.search("vistest", Visibility(frozenset({"draft"}))).total == 1
+
+
+def _hide(site: Any, *slugs: str) -> None:
+    """In the catalog alone: the search index is a moment behind it."""
+    for slug in slugs:
+        site.indexer.catalog._connection.execute("UPDATE documents SET status = 'draft' WHERE slug = ?", (slug,))
+
+
+def test_what_was_just_hidden_shows_neither_in_hits_nor_in_the_cursor(make_site: Any) -> None:
+    """docs/rules.md, Status: nothing of a hidden document leaves, its title in a cursor included."""
+    own = make_site({f"pages/p{n}.md": ("tie", {"title": f"Title{n}"}) for n in range(6)})
+    _hide(own, "p0", "p1", "p4")
+    walked, cursor = [], None
+    for _ in range(6):
+        page = own.search("tie", limit=1, cursor=cursor)
+        walked += [hit.document.slug for hit in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+        position = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))[9:].decode()
+        assert f"Title{walked[-1][1]}" in position
+    assert walked == ["p2", "p3", "p5"]
+    assert [hit.document.slug for hit in own.search("tie", limit=6).items] == walked
+
+
+def test_what_is_hidden_while_a_search_runs_is_left_out(make_site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = make_site({f"pages/p{n}.md": ("tie", {}) for n in range(3)})
+    original = _Search.hits
+
+    def hiding(self: _Search, page: Any) -> Any:
+        _hide(own, "p1")
+        return original(self, page)
+
+    monkeypatch.setattr(_Search, "hits", hiding)
+    assert own.slugs("tie") == ["p0", "p2"]
 
 
 def test_filters_hold_in_totals(site: Any) -> None:

@@ -6,7 +6,7 @@ after merges; so every group of equal scores that touches a page is read whole a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -121,21 +121,15 @@ class _Search:
         return keys + self._keys(pending, last)
 
     def _keys(self, scored: Sequence[tuple[float, int]], last: list[Any] | None) -> list[Key]:
+        """Only of what may be seen now: the index may be a moment behind the catalog, and a key goes out in a cursor."""
         scores = {row: score for score, row in scored}
-        numbers = ",".join(map(str, scores))
-        found = self.reader.rows(f"SELECT row, title, id FROM documents WHERE row IN ({numbers})", (), self.deadline)
+        found = self._visible("row, title, id", "", scores)
         ordered = sorted((-scores[row], title[:_TITLE], id_, row) for row, title, id_ in found)
         return [key for key in ordered if last is None or list(key[:3]) > last]
 
     def hits(self, page: Sequence[Key]) -> list[Hit]:
-        """The documents of a page. Asked again whether they may be seen: the index may be a moment behind the catalog."""
-        visible, parameters = visible_sql(self.wanted.visibility, self.wanted.now)
-        numbers = ",".join(str(row) for *_, row in page)
-        found = self.reader.rows(
-            f"SELECT {SUMMARY_COLUMNS}, row, text FROM documents JOIN bodies USING (row) WHERE row IN ({numbers}) AND {visible}",
-            parameters,
-            self.deadline,
-        )
+        """The documents of a page. Asked again whether they may be seen: one may have been hidden since it was ranked."""
+        found = self._visible(f"{SUMMARY_COLUMNS}, row, text", "JOIN bodies USING (row)", (row for *_, row in page))
         documents = {row: (to_document(values, locale=self.wanted.lang), text) for *values, row, text in found}
         words = [term for clause in self.plan.wanted for term in clause.terms]
         finder = Finder(words, self.index.stems(self.plan, self.wanted.languages))
@@ -146,6 +140,13 @@ class _Search:
                 document, text = documents[row]
                 hits.append(Hit(document, -score, _snippet(document, text, finder)))
         return hits
+
+    def _visible(self, columns: str, joined: str, rows: Iterable[int]) -> list[Any]:
+        visible, parameters = visible_sql(self.wanted.visibility, self.wanted.now)
+        numbers = ",".join(map(str, rows))
+        return self.reader.rows(
+            f"SELECT {columns} FROM documents {joined} WHERE row IN ({numbers}) AND {visible}", parameters, self.deadline
+        )
 
 
 def _snippet(document: Document, text: str, finder: Finder) -> str:
