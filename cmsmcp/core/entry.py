@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cmsmcp.core.exchange import Ports, Visit
-from cmsmcp.core.ports import Ask, Caller
+from cmsmcp.core.exchange import Visit
+from cmsmcp.core.ports import Ask
 from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, LimitRefused, TokenRevoked, Unavailable
 
 if TYPE_CHECKING:
@@ -40,15 +40,19 @@ class Toll:
 
 
 class Permit:
-    """An admitted request. `settle` says how it ended; `release` must run once, when its work has stopped."""
+    """An admitted request. `settle` says how it ended; `release` must run once, when its work has stopped.
 
-    __slots__ = ("_ports", "_caller", "_event_id", "_event", "_began", "_result")
+    `keep`, if it comes, comes before: the work goes on although nobody waits for it, and so must its permit.
+    """
 
-    def __init__(self, ports: Ports, caller: Caller, event_id: str, event: Event | None) -> None:
-        self._ports = ports
-        self._caller = caller
+    __slots__ = ("_ports", "_caller", "_event_id", "_event", "_lease_ms", "_began", "_result")
+
+    def __init__(self, visit: Visit, event_id: str, event: Event | None, lease_ms: int) -> None:
+        self._ports = visit.ports
+        self._caller = visit.caller
         self._event_id = event_id
         self._event = event
+        self._lease_ms = lease_ms
         self._began = time.monotonic()
         self._result: Result | None = None
 
@@ -58,7 +62,17 @@ class Permit:
 
             self._result = Result(reason, code, (time.monotonic() - self._began) * 1000, result_bytes)
 
+    def keep(self) -> None:
+        self._ports.overdue.add(self._event_id, self._renew, self._lease_ms / 1000)
+
+    def _renew(self) -> None:
+        try:
+            self._ports.admission().renew(self._event_id, self._lease_ms)
+        except Unavailable:
+            _log.warning("the permit of %s could not be renewed", self._event_id)
+
     def release(self) -> None:
+        self._ports.overdue.drop(self._event_id)
         outcome = None
         if self._event is not None and self._result is not None:
             outcome = self._ports.records().outcome(self._caller, self._event, self._result)
@@ -74,21 +88,28 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
     caller, ports = visit.caller, visit.ports
     event_id = event.event_id if event is not None else new_event_id()
     intent = _intent(visit, event_id, event) if ports.policy.audit else None
+    refusal = ports.records().refused(intent) if intent is not None else None
+    lease_ms = int(toll.seconds * 1000) + LEASE_MARGIN_MS
+    if toll.permit and len(ports.overdue) >= ports.policy.max_concurrency:
+        # The store may have forgotten their permits, but their threads are here, and more would come.
+        if refusal is not None:
+            ports.admission().record({**refusal, "reason": "concurrency"})
+        raise _refused("concurrency", 0)
     verdict = ports.admission().admit(
         Ask(
             event_id=event_id,
             client=caller.client,
             cost=toll.cost,
             permit=toll.permit,
-            lease_ms=int(toll.seconds * 1000) + LEASE_MARGIN_MS,
+            lease_ms=lease_ms,
             token_id=caller.token_id,
             intent=intent if toll.audited else None,
-            refusal=ports.records().refused(intent) if intent is not None else None,
+            refusal=refusal,
         )
     )
     if verdict.reason is not None:
         raise _refused(verdict.reason, verdict.retry_after_ms)
-    return Permit(ports, caller, event_id, event if toll.audited and ports.policy.audit else None)
+    return Permit(visit, event_id, event if toll.audited and ports.policy.audit else None, lease_ms)
 
 
 def charge(visit: Visit, cost: int = 1) -> None:

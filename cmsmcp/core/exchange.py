@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cmsmcp.core.overdue import Overdue
 from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.governance.policy import Policy
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`."""
+    """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`.
+
+    `overdue` is one for all doors of a process.
+    """
 
     policy: Policy
     registry: Callable[[], Registry]
@@ -27,6 +31,7 @@ class Ports:
     admission: Callable[[], Admission]
     records: Callable[[], AuditRecords]
     version: str
+    overdue: Overdue = field(default_factory=Overdue)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Res
         raise errors.ScopeRefused(reason, scopes=every)
     permit = enter(visit, toll, event)
     deadline = Deadline(toll.seconds)
-    work = Work(lambda: produce(new_call(visit, deadline, event.scope)), permit.release)
+    work = Work(lambda: produce(new_call(visit, deadline, event.scope)), permit.release, permit.keep)
     try:
         encoded: Result = work.run(deadline, visit.flight)
         permit.settle(result_bytes=encoded.size)

@@ -88,7 +88,7 @@ def list_resources(exchange: Exchange) -> messages.Result:
 def _listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entry]], *, key: str, ttl_ms: int) -> messages.Result:
     permit = enter(exchange, Toll(seconds=LIST_SECONDS))
     deadline = Deadline(LIST_SECONDS)
-    work = Work(lambda: build(deadline), permit.release)
+    work = Work(lambda: build(deadline), permit.release, permit.keep)
     try:
         entries = work.run(deadline, exchange.flight)
     finally:

@@ -284,11 +284,13 @@ class Verdict:
 class Admission(Protocol):
     """Rate, permits, revocation and the audit stream, decided in one step (docs/rules.md, Governance order).
 
-    Raises Unavailable when it cannot decide. `release` frees the permit and appends the outcome; it must be called
+    Raises Unavailable when it cannot decide. `renew` has a permit that is still held lapse no sooner than `lease_ms` from now, and does
+    nothing for one that is not held. `release` frees the permit and appends the outcome; it must be called
     exactly once for every admitted Ask, and calling it twice frees nothing twice.
     """
 
     def admit(self, ask: Ask) -> Verdict: ...
+    def renew(self, event_id: str, lease_ms: int) -> None: ...
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None: ...
     def record(self, event: Mapping[str, str]) -> None:
         """Append an audit record and nothing else (a refusal for scope, say)."""

@@ -18,12 +18,13 @@ from cmsmcp.protocol.errors import TimedOut
 class Work:
     """One piece of work in a thread that does not keep the process alive.
 
-    `ended` is called once, when both the work and whoever waits for it have left.
+    `outlives` is called when the waiter goes while it still runs, `ended` once, after that, when both have left.
     """
 
-    def __init__(self, task: Callable[[], Any], ended: Callable[[], None]) -> None:
+    def __init__(self, task: Callable[[], Any], ended: Callable[[], None], outlives: Callable[[], None]) -> None:
         self._task = task
         self._ended = ended
+        self._outlives = outlives
         self._lock = threading.Lock()
         self._open = 1
         self._result: Any = None
@@ -43,6 +44,8 @@ class Work:
             self.leave()
             raise
         flight.settled.wait(deadline.remaining())
+        if not self._finished:
+            self._outlives()
         if deadline.cancelled:
             raise Cancelled
         if not self._finished:

@@ -35,7 +35,8 @@ def spawn(
                 os._exit(1)
 
     return subprocess.Popen(
-        list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=tuple(pass_fds), start_new_session=True,
+        list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        pass_fds=tuple(pass_fds), start_new_session=True,
         preexec_fn=tie,  # noqa: PLW1509 - called from single-threaded processes, and it takes no lock
     )
 

@@ -66,6 +66,11 @@ class MemoryAdmission:
                 self._permits[ask.event_id] = now + ask.lease_ms * 1000
             return Verdict(None, 0, decision.remaining, reset_ms)
 
+    def renew(self, event_id: str, lease_ms: int) -> None:
+        with self._lock:
+            if event_id in self._permits:
+                self._permits[event_id] = max(self._permits[event_id], self._clock() + lease_ms * 1000)
+
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
         with self._lock:
             self._permits.pop(event_id, None)

@@ -26,6 +26,7 @@ class WrittenAdmission:
         self.verdict = Verdict(None)
         self.asks: list[Ask] = []
         self.releases: list[tuple[str, Mapping[str, str] | None]] = []
+        self.renewals: list[tuple[str, int]] = []
         self.records: list[Mapping[str, str]] = []
         self.lock = threading.Lock()
 
@@ -37,6 +38,10 @@ class WrittenAdmission:
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
         with self.lock:
             self.releases.append((event_id, outcome))
+
+    def renew(self, event_id: str, lease_ms: int) -> None:
+        with self.lock:
+            self.renewals.append((event_id, lease_ms))
 
     def record(self, event: Mapping[str, str]) -> None:
         with self.lock:

@@ -16,6 +16,7 @@ from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.protocol import errors
+from cmsmcp.state.memory import MemoryAdmission
 
 ran: list[object] = []
 
@@ -384,6 +385,107 @@ def test_a_late_call_is_answered_at_once_and_keeps_its_permit_until_it_stops(ben
         time.sleep(0.01)
     [(_, outcome)] = b.admission.releases
     assert (outcome["reason"], outcome["code"]) == ("timeout", str(errors.TIMED_OUT))
+
+
+class Forgetful:
+    def append(self, record) -> None:
+        """An audit that nobody reads."""
+
+
+class Stuck:
+    """A tool that ignores its deadline until `go`; `running` counts those at work."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.running = 0
+        self.most = 0
+
+        @tool(scope="read:content", audit="test.stuck", output=Said, timeout=0.05)
+        def stuck(arguments, call):
+            """Ignores its deadline."""
+            self.running += 1
+            self.most = max(self.most, self.running)
+            self.go.wait(20)
+            self.running -= 1
+            return {"said": "late"}
+
+        self.tool = stuck
+
+
+def until(condition, seconds=5.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def test_work_that_outlives_its_lease_keeps_its_permit(bench, monkeypatch) -> None:
+    """docs/rules.md, Governance order: with a cap of 1, never two at once, however late the one is."""
+    monkeypatch.setattr("cmsmcp.core.entry.LEASE_MARGIN_MS", 100)
+    stuck = Stuck()
+    policy = Policy(enabled=True, audit=True, scopes=frozenset({"read:content"}), max_concurrency=1, rate=Rate(60_000, 60_000))
+    first, b = bench(stuck.tool, policy=policy), bench(stuck.tool, policy=policy)  # two processes with one store
+    first.admission = b.admission = MemoryAdmission(policy, Forgetful())
+    assert first.call("stuck")["result"]["isError"] is True
+    end = time.monotonic() + 1.0  # many leases of 150 ms
+    while time.monotonic() < end:
+        assert b.call("stuck")["error"]["code"] == errors.CONCURRENCY_LIMITED
+        time.sleep(0.01)
+    assert stuck.most == 1
+    stuck.go.set()
+    until(lambda: "result" in b.call("stuck"))
+
+
+def test_work_that_ends_in_time_is_never_renewed(bench) -> None:
+    b = bench(*ALL)
+    b.call("echo", {"text": "x"})
+    assert (len(b.service.ports.overdue), b.admission.renewals) == (0, [])
+
+
+def test_a_process_full_of_stuck_work_takes_no_more(bench) -> None:
+    """Also when the store has forgotten their permits: threads cannot be killed, so their number must be bounded here."""
+    stuck = Stuck()
+    b = bench(stuck.tool, echo, policy=Policy(enabled=True, audit=True, scopes=frozenset({"read:content"}), max_concurrency=2))
+    for _ in range(2):
+        assert b.call("stuck")["result"]["isError"] is True
+    for name in ("stuck", "echo"):
+        assert b.call(name, {"text": "x"})["error"]["code"] == b.outcome.code == errors.CONCURRENCY_LIMITED
+        assert (b.outcome.status, b.outcome.retry_after) == (429, 1)
+    assert b.ask("tools/list")["error"]["code"] == errors.CONCURRENCY_LIMITED
+    assert b.ask("ping")["result"] == {}, "what needs no permit is answered"
+    assert [record["reason"] for record in b.admission.records] == ["concurrency"] * 3
+    assert stuck.most == 2
+    stuck.go.set()
+    until(lambda: len(b.service.ports.overdue) == 0)
+    assert b.call("echo", {"text": "x"})["result"]["structuredContent"] == {"said": "x"}
+
+
+def test_no_reply_leaves_before_its_permit_is_given_back(bench) -> None:
+    """docs/rules.md, Governance order: release and outcome before the reply's first byte."""
+    b = bench(*ALL)
+    releasing, go, replies = threading.Event(), threading.Event(), []
+    written = b.admission.release
+
+    def slow(event_id, outcome):
+        releasing.set()
+        go.wait(10)
+        written(event_id, outcome)
+
+    b.admission.release = slow
+    caller = threading.Thread(target=lambda: replies.append(b.call("echo", {"text": "x"})))
+    caller.start()
+    assert releasing.wait(5)
+    caller.join(0.2)
+    assert caller.is_alive() and replies == []
+    go.set()
+    caller.join(5)
+    assert replies[0]["result"]["structuredContent"] == {"said": "x"} and b.admission.balanced()
+
+
+def test_secrets_are_masked_in_a_text_resource(bench) -> None:
+    """F40."""
+    [content] = bench(*ALL).ask("resources/read", {"uri": "test://file/password%3D%20s3cr3t-value-9/x"})["result"]["contents"]
+    assert "s3cr3t" not in content["text"]
 
 
 def test_a_call_that_heeds_its_deadline_stops_itself(bench) -> None:

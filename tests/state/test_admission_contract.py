@@ -155,6 +155,32 @@ def test_a_permit_whose_holder_died_lapses_with_its_lease(place: Place) -> None:
     until(lambda: admission.admit(ask(permit=True)).reason is None)
 
 
+def test_a_renewed_permit_is_held_for_the_new_lease(place: Place) -> None:
+    """docs/rules.md, Governance order: a permit is held until the work has stopped, however late."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=1))
+    held = ask(permit=True, lease_ms=300)
+    assert admission.admit(held).reason is None
+    for lease_ms in (60_000, 100):
+        admission.renew(held.event_id, lease_ms)
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        assert admission.admit(ask(permit=True)).reason == "concurrency", "a shorter lease takes nothing away"
+        time.sleep(0.02)
+    admission.release(held.event_id, None)
+    assert admission.admit(ask(permit=True)).reason is None
+
+
+def test_what_is_not_held_cannot_be_renewed(place: Place) -> None:
+    """Nor does a renewal that comes after the release bring a permit back."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=1))
+    held = ask(permit=True)
+    admission.admit(held)
+    admission.release(held.event_id, None)
+    for event_id in (held.event_id, "never admitted"):
+        admission.renew(event_id, 60_000)
+    assert admission.admit(ask(permit=True)).reason is None
+
+
 def test_a_short_lease_does_not_end_a_long_one(place: Place) -> None:
     admission = place.admission(Policy(rate=FAST, max_concurrency=2))
     assert reasons(admission, [ask(permit=True, lease_ms=60_000), ask(permit=True, lease_ms=50)]) == [None, None]

@@ -18,6 +18,7 @@ from cmsmcp.state.redis.keys import Keys
 
 MAX_LEASE_MS = 6 * 3_600_000
 """Longer than any work; shorter than the life of the permits' key."""
+KEEP_PERMITS_MS = 86_400_000
 _REASONS = (None, "rate", "concurrency", "revoked")
 _SCRIPT = files("cmsmcp.state.redis").joinpath("admission.lua").read_bytes()
 _SHA = sha1(_SCRIPT, usedforsecurity=False).hexdigest()
@@ -45,6 +46,16 @@ class RedisAdmission:
             len(intent), *intent, *_flat(ask.refusal, without="reason"),
         )
         return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
+
+    def renew(self, event_id: str, lease_ms: int) -> None:
+        """On Redis's clock, by plain commands, because a full Redis refuses scripts that write."""
+        try:
+            seconds, microseconds = self._client.call("TIME")
+            lapses = int(seconds) * 1000 + int(microseconds) // 1000 + min(lease_ms, MAX_LEASE_MS)
+            self._client.call("ZADD", self._keys.permits, "XX", "GT", lapses, event_id)
+            self._client.call("PEXPIRE", self._keys.permits, KEEP_PERMITS_MS)
+        except Refused as refused:
+            raise _cannot(refused) from None
 
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
         """Written to the socket before this returns, acknowledged later: the reply need not wait, and the permit is free at once.
