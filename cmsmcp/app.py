@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, jsonify
+from flask import Blueprint, Flask, jsonify, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from cmsmcp.bootstrap.http import open_doors
 from cmsmcp.settings import SettingsError, SiteChoice
@@ -50,10 +50,17 @@ def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Sequence[s
         lacking = list(missing())
         return (jsonify(status="waiting", missing=lacking), 503) if lacking else jsonify(status="ready", missing=[])
 
+    app.before_request(_one_spelling)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Exception, _crash)
     app.after_request(_harden)
     return app
+
+
+def _one_spelling() -> None:
+    """Werkzeug routes `//mcp` as `/mcp`; a proxy that guards paths may not, so it is another path here (C018)."""
+    if request.environ.get("PATH_INFO", "").startswith("//"):
+        raise NotFound
 
 
 def _http_error(error: HTTPException) -> ResponseReturnValue:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
+from http import HTTPStatus
 from typing import Any
 
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
@@ -57,11 +59,24 @@ def post_worker_init(worker: Any) -> None:
     from gunicorn import util
 
     util.write_error = _write_error
+    logging.getLogger("gunicorn.error").addFilter(_without_what_was_sent)
+
+
+def _without_what_was_sent(record: logging.LogRecord) -> bool:
+    """gunicorn logs broken headers and whole request lines; either may hold a token (AU-06). What stays says who and what for."""
+    said = str(record.msg)
+    if said.startswith("Invalid request from ip="):
+        record.msg = said.partition(": ")[0]
+    elif said.startswith("Error handling request") and isinstance(record.args, tuple):
+        record.args = tuple(value.partition("?")[0] if isinstance(value, str) else value for value in record.args)
+    return True
 
 
 def _write_error(sock: Any, status_int: int, reason: str, mesg: str) -> None:
     from gunicorn import util
 
+    if status_int == HTTPStatus.NOT_IMPLEMENTED:
+        status_int = HTTPStatus.BAD_REQUEST  # a transfer coding nobody asked us to know; a 5xx would be a fault of ours
     body = json.dumps({"error": reason})
     head = f"HTTP/1.1 {status_int} {reason}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     util.write_nonblock(sock, (head + body).encode("latin-1"))

@@ -143,3 +143,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     redis.start()
     yield redis.url
     redis.stop()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--refusals", metavar="FILE", help="write every raw refusal with its reply to FILE")

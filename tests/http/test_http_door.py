@@ -163,6 +163,32 @@ def test_a_preflight_needs_no_token_and_lists_the_headers() -> None:
     assert (refused.status_code, refused.headers["Access-Control-Allow-Origin"]) == (401, "https://app.example")
 
 
+def test_every_refusal_can_be_read_by_an_allowed_origin() -> None:
+    """C021: also those that come before the origin is looked at."""
+    client = make_client(peers=Peers(origins=["https://app.example"]))
+    for status, body, headers in (
+        (413, b" " * (LIMIT + 1), {}),
+        (415, PING, {"Content-Type": "text/plain"}),
+        (400, b"{", {}),
+        (404, PING, {"Mcp-Session-Id": "junk"}),
+        (405, b"", {}),
+    ):
+        sent = {**JSON, **bearer(), "Origin": "https://app.example", **headers}
+        reply = client.open("/mcp", method="PUT" if status == 405 else "POST", data=body, headers=sent)
+        assert (reply.status_code, reply.headers.get("Access-Control-Allow-Origin")) == (status, "https://app.example")
+        assert "Mcp-Session-Id" in reply.headers["Access-Control-Expose-Headers"]
+
+
+def test_a_preflight_allows_the_parameter_headers_it_asks_for_and_no_others() -> None:
+    """H-02 from a browser: `*` would not cover Authorization."""
+    client = make_client(peers=Peers(origins=["https://app.example"]))
+    asked = "mcp-param-region, Mcp-Param-Odd!Name, mcp-param-, x-other, mcp-param-a b, cookie"
+    reply = client.options("/mcp", headers={"Origin": "https://app.example", "Access-Control-Request-Headers": asked})
+    allowed = [name.strip() for name in reply.headers["Access-Control-Allow-Headers"].split(",")]
+    assert allowed[-2:] == ["mcp-param-region", "Mcp-Param-Odd!Name"] and len(allowed) == 10
+    assert "Content-Type" not in reply.headers and reply.data == b""
+
+
 @pytest.mark.parametrize("origin", ["https://other.example", "null", "http://localhost.evil.example", "localhost", "https://app.example:444"])
 def test_a_foreign_origin_is_refused_on_every_verb(origin: str) -> None:
     """AU-08, P27."""
