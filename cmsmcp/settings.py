@@ -23,6 +23,7 @@ from cmsmcp.site.config.layers import BASE, ConfigFault, missing_environment, re
 from cmsmcp.site.yaml.nodes import YamlFault
 
 KEY_FILE = "secret.key"
+AUDIT_FILE = "audit.jsonl"
 
 
 class SettingsError(Exception):

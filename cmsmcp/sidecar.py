@@ -1,39 +1,55 @@
-"""The process beside the workers: it indexes the site and watches it, so that they only read. One per host and site; a second one waits.
+"""The process beside the workers: it indexes the site and watches it, so that they only read, and trims the audit stream.
 
-Knows signals and the composition; must not serve anything.
+One per host and site; a second one waits. Knows signals and the composition; must not serve anything.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import queue
 import signal
-import threading
 from pathlib import Path
 
+from cmsmcp.bootstrap.audit import Trimmer
 from cmsmcp.bootstrap.chosen import choose, open_chosen
 from cmsmcp.settings import SettingsError, SiteChoice
 
+log = logging.getLogger("cmsmcp.sidecar")
+
 
 def main() -> int:
-    """Run until SIGTERM. Exit code 0, or 2 when the configuration is at fault (the workers say so too)."""
+    """Run until SIGTERM; SIGHUP reads the configuration again. Exit code 0, or 2 when it is at fault at the start."""
     parser = argparse.ArgumentParser(prog="python -m cmsmcp.sidecar")
     parser.add_argument("site", type=Path)
     parser.add_argument("--env", default="")
     parser.add_argument("--config-overlay", type=Path, action="append", default=[])
     wanted = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="cmsmcp sidecar: %(message)s")
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    signals: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda number, _: signals.put(number))
+    choice = SiteChoice(wanted.site, wanted.env, tuple(wanted.config_overlay))
     try:
-        opened = open_chosen(choose(SiteChoice(wanted.site, wanted.env, tuple(wanted.config_overlay))), write=True)
+        return _run(choice, signals)
     except SettingsError as error:
-        logging.error("%s", error)
+        log.error("%s", error)
         return 2
+
+
+def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
+    chosen = choose(choice)
+    opened = open_chosen(chosen, write=True)
+    trimmer = Trimmer(chosen)
+    trimmer.start()
     try:
-        stop.wait()
+        while signals.get() == signal.SIGHUP:
+            try:
+                trimmer.follow(choose(choice))
+            except SettingsError as error:
+                log.error("the configuration of before stays: %s", error)
     finally:
+        trimmer.stop()
         opened.close()
     return 0
 

@@ -94,7 +94,13 @@ def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
 
 @contextmanager
 def _registry(chosen: Chosen) -> Iterator[RedisTokens]:
-    """The token registry. When no server runs and no Redis is given, the private one is started for as long as it takes."""
+    with open_redis(chosen) as client:
+        yield RedisTokens(client, chosen.settings.site_name)
+
+
+@contextmanager
+def open_redis(chosen: Chosen) -> Iterator[Client]:
+    """The site's Redis, for a command line. When no server runs and none is given, the private one is started for as long as it takes."""
     private = None
     url = find_redis(chosen)
     try:
@@ -104,7 +110,7 @@ def _registry(chosen: Chosen) -> Iterator[RedisTokens]:
             url = private.url
         client = connect(url, PATIENCE)
         require_redis(client)
-        yield RedisTokens(client, chosen.settings.site_name)
+        yield client
         client.close()
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; try again, or set REDIS_URL") from None

@@ -9,7 +9,7 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
-from cmsmcp.settings import SiteChoice
+from cmsmcp.settings import AUDIT_FILE, SiteChoice
 from cmsmcp.transports.stdio import claim_streams, serve
 
 WARM_UP_SECONDS = 0.3
@@ -49,6 +49,6 @@ def _admission(chosen: Chosen) -> Callable[[], Admission]:
         from cmsmcp.state.auditfile import AuditFile
         from cmsmcp.state.memory import MemoryAdmission
 
-        return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / "audit.jsonl"))
+        return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / AUDIT_FILE))
 
     return local

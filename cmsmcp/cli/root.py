@@ -13,6 +13,7 @@ COMMANDS = {
     "mcp": ("cmsmcp.cli.mcp", "Speak MCP to a local client."),
     "serve": ("cmsmcp.cli.serve", "Serve a site over HTTP."),
     "tokens": ("cmsmcp.cli.tokens", "Make, list and revoke tokens; rotate their key."),
+    "audit": ("cmsmcp.cli.audit", "Read who asked for what, and how it ended."),
     "check": ("cmsmcp.cli.check", "Say what is wrong with a site."),
     "index": ("cmsmcp.cli.index", "Build the search index of a site."),
     "init": ("cmsmcp.cli.init", "Make a small site to start from."),

@@ -25,12 +25,16 @@ class RedisServer:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *options: str) -> None:
+        self.start_as("", self.url, "--save", "", "--appendonly", "no", *options)
+
+    def start_as(self, config: str, url: str, *options: str) -> None:
+        """With a configuration file, blank for none; `url` is how to ask whether it is up."""
         where = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder)]
-        command = [find_server(), *where, "--save", "", "--appendonly", "no"]
+        command = [find_server(), *filter(None, [config]), *where]
         self.process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            client = Client(self.url)
+            client = Client(url)
             try:
                 assert client.call("PING") == b"PONG"
                 return

@@ -1,0 +1,147 @@
+"""The audit from a real server to its readers: command line, export, dashboard; on the shipped Redis users (docs/audit.md)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cmsmcp.governance.audit import FIELDS
+from cmsmcp.processes.private_redis import find_server
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def call(name: str, **arguments: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}).encode()
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Path]:
+    """The socket of a Redis with config/redis.conf and config/users.acl."""
+    folder = Path(tempfile.mkdtemp(prefix="ca-", dir="/tmp"))
+    users = (ROOT / "config/users.acl").read_text().replace("APP_PASSWORD", "app-FAKE").replace("DASHBOARD_PASSWORD", "dash-FAKE")
+    (folder / "users.acl").write_text(users)
+    options = ["--port", "0", "--unixsocket", str(folder / "s"), "--dir", str(folder), "--aclfile", str(folder / "users.acl")]
+    process = subprocess.Popen([find_server(), str(ROOT / "config/redis.conf"), *options], stdout=subprocess.DEVNULL)
+    yield folder / "s"
+    process.kill()
+    process.wait()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def audited(new_place: Any, start: Any, guarded: Path) -> Any:
+    """A server that works as the app's user, after one call that went well, one refused and one with a formula for a value."""
+    place = new_place().with_(REDIS_URL=f"unix://cmsmcp:app-FAKE@{guarded}", CMSMCP_SECRET_KEY="k" * 40)
+    server = start(place, "--workers", "2")
+    headers = {"Authorization": f"Bearer {place.token('--scope', 'read:content')}"}
+    assert server.post(call("list_documents", limit=1), headers).status == 200
+    assert server.post(call("list_plugins"), headers).status == 403
+    assert server.post(call("get_document", slug="=1+1"), headers).status == 200
+    assert server.place.run("tokens", "list", "--site", str(place.site)).stdout.count("\n") == 1
+    return server
+
+
+def test_tail_shows_what_happened(audited: Any) -> None:
+    done = audited.place.run("audit", "tail", "--site", str(audited.place.site))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[1] for line in lines] == ["intent", "outcome", "refusal", "intent", "outcome"]
+    assert "list_plugins" in lines[2] and "scope" in lines[2] and "ms" in lines[1]
+    assert "reading the audit stream cmsmcp:{my-site}:audit" in done.stderr
+
+
+def test_export_gives_every_record_as_json_lines_or_csv(audited: Any) -> None:
+    site = str(audited.place.site)
+    records = [json.loads(line) for line in audited.place.run("audit", "export", "--site", site, "--since", "1h").stdout.splitlines()]
+    assert len(records) == 5 and records[0]["event"] == records[1]["event"]
+    assert {name for record in records for name in record} <= {"id", "time", *(name for name, _ in FIELDS)}
+    text = audited.place.run("audit", "export", "--site", site, "--since", "2026-01-01", "--format", "csv").stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert list(rows[0]) == ["id", "time", *(name for name, _ in FIELDS)]
+    assert [row["phase"] for row in rows] == [record["phase"] for record in records] and rows[2]["code"] == records[2]["code"]
+    assert audited.place.run("audit", "export", "--site", site, "--since", "2099-01-01").stdout == ""
+    wrong = audited.place.run("audit", "export", "--site", site, "--since", "yesterday")
+    assert wrong.returncode == 2 and "24h" in wrong.stderr
+
+
+def test_the_example_reader_follows_as_the_dashboards_user(audited: Any, guarded: Path) -> None:
+    """Run as docs/audit.md says, from the beginning, then on to what happens while it runs."""
+    key = audited.place.run("audit", "key", "--site", str(audited.place.site)).stdout.strip()
+    line = [sys.executable, str(ROOT / "examples/audit_reader.py"), key, "0"]
+    environment = {**os.environ, "REDIS_URL": f"unix://dashboard:dash-FAKE@{guarded}"}
+    reader = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert reader.stdout is not None
+        seen = [json.loads(reader.stdout.readline()) for _ in range(3)]
+        assert [record["phase"] for record in seen] == ["outcome", "refusal", "outcome"]
+        assert json.loads(seen[0]["arguments"]) == {"limit": "number"}
+        headers = {"Authorization": f"Bearer {audited.place.token()}"}
+        assert audited.post(call("get_navigation"), headers).status == 200
+        assert json.loads(reader.stdout.readline())["capability"] == "get_navigation"
+    finally:
+        reader.kill()
+        reader.wait()
+
+
+def test_tail_follows(audited: Any) -> None:
+    words = ["audit", "tail", "--site", str(audited.place.site), "--json", "-n", "1"]
+    line = [str(Path(sys.executable).with_name("cmsmcp")), *words, "--follow"]
+    tail = subprocess.Popen(line, env=audited.place.environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert tail.stdout is not None
+        first = json.loads(tail.stdout.readline())
+        headers = {"Authorization": f"Bearer {audited.place.token()}"}
+        assert audited.post(call("list_documents", limit=2), headers).status == 200
+        assert [json.loads(tail.stdout.readline())["phase"] for _ in range(2)] == ["intent", "outcome"]
+        assert first["id"] < json.loads(audited.place.run(*words).stdout)["id"]
+    finally:
+        tail.terminate()
+        tail.wait(10)
+
+
+def test_the_file_of_a_stdio_server_is_read_where_there_is_no_redis(new_place: Any) -> None:
+    place = new_place()
+    site = str(place.site)
+    assert place.run("audit", "tail", "--site", site).stdout == ""
+    messages = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
+        json.loads(call("list_documents", limit=1)),
+    ]
+    place.run("mcp", "serve", "--site", site, input="".join(json.dumps(message) + "\n" for message in messages))
+    done = place.run("audit", "tail", "--site", site)
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["intent", "outcome"] and "audit file" in done.stderr
+    assert len(place.run("audit", "export", "--site", site, "--since", "1h").stdout.splitlines()) == 2
+    assert place.run("audit", "tail", "--site", site, "--source", "stream", "--follow").returncode == 2
+
+
+def test_the_sidecar_trims_what_is_too_old(new_place: Any, start: Any, redis_url: str) -> None:
+    """`governance.audit_retention` holds at the start and then once a minute."""
+    from cmsmcp.state.redis.client import Client
+
+    place = new_place().with_(REDIS_URL=redis_url, CMSMCP_SECRET_KEY="k" * 40)
+    config = place.site / "content/config/site.yaml"
+    config.write_text(config.read_text().replace("name: my-site", "name: trimmed") + "governance:\n  audit_retention: 2h\n")
+    client, now = Client(redis_url), int(time.time() * 1000)
+    for age in (3, 1):
+        client.call("XADD", "cmsmcp:{trimmed}:audit", f"{now - age * 3_600_000}-0", "event", str(age))
+    server = start(place, "--workers", "1")
+    end = time.monotonic() + 10
+    while client.call("XLEN", "cmsmcp:{trimmed}:audit") > 1:
+        assert time.monotonic() < end, "not trimmed"
+        time.sleep(0.05)
+    assert client.call("XRANGE", "cmsmcp:{trimmed}:audit", "-", "+")[0][1] == [b"event", b"1"]
+    server.stop()
+    client.close()
