@@ -35,6 +35,16 @@ def test_an_upper_case_ending_is_a_warning(site) -> None:
     assert [(f.severity, f.path) for f in faults] == [("warning", "content/pages/note.MD")]
 
 
+def test_a_saved_version_with_an_odd_stamp_is_left_out_and_told(site) -> None:
+    """It may hold what was withdrawn from the page; other names with a `version` in them are documents."""
+    odd = ["a.version.20260101.md", "a.version.2026-01-01T00:00:00Z.md", "a.Trash.20260101t000000z.md", "a.version.20260101T000000.md"]
+    fine = ["a.version.2.md", "version.20260101.md", "a.version.20260101-notes-on-it.md"]
+    site.write({f"content/pages/{name}": "x" for name in [*odd, *fine]})
+    found, faults = find_documents(site.config, site.types)
+    assert sorted(path for path, _ in found) == sorted(f"content/pages/{name}" for name in fine)
+    assert sorted((f.severity, f.check, f.path) for f in faults) == sorted(("warning", "file_name", f"content/pages/{name}") for name in odd)
+
+
 def test_missing_folders_are_empty(site) -> None:
     """docs/rules.md, Files."""
     assert find_documents(site.config, site.types) == ([], [])
