@@ -24,7 +24,7 @@ from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.writer import CATALOG_NAME
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index import reading
-from cmsmcp.site.index.indexer import Indexer
+from cmsmcp.site.index.indexer import Indexer, Stopped
 from cmsmcp.site.index.parsing import Gone, Parser
 from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.open import open_site
@@ -64,6 +64,12 @@ def test_only_what_changed_is_read_again(make_site: Any, monkeypatch: pytest.Mon
     assert read == ["content/pages/p3.md"]
     assert site.slugs("second") == ["p3"]
     assert sorted(site.slugs("first")) == ["p0", "p1", "p2", "p4"]
+
+
+def test_a_build_that_is_told_to_stop_does_so_while_it_walks(make_site: Any) -> None:
+    site = make_site({"pages/a.md": "x"})
+    with pytest.raises(Stopped):
+        site.indexer.build(stopped=lambda: True)
 
 
 def test_renames_and_deletions_follow(make_site: Any) -> None:

@@ -1,8 +1,11 @@
 """Which files are documents (docs/rules.md, Files; C040)."""
 
+import itertools
 import os
 
-from cmsmcp.site.documents.parse import find_documents
+import pytest
+
+from cmsmcp.site.documents.files import find_documents
 
 
 def test_only_real_documents_are_found_in_path_order(site) -> None:
@@ -25,6 +28,14 @@ def test_only_real_documents_are_found_in_path_order(site) -> None:
     path, stat = found[3]
     real = (site.root / path).stat()
     assert (stat.st_size, stat.st_mtime_ns, stat.st_ino) == (real.st_size, real.st_mtime_ns, real.st_ino)
+
+
+def test_an_upper_case_ending_is_a_warning(site) -> None:
+    """docs/rules.md, Odd places."""
+    site.write({"content/pages/note.MD": "x"})
+    found, faults = find_documents(site.config, site.types)
+    assert found == []
+    assert [(f.severity, f.path) for f in faults] == [("warning", "content/pages/note.MD")]
 
 
 def test_an_upper_case_ending_is_a_warning(site) -> None:
@@ -62,13 +73,55 @@ def test_links_are_followed_inside_the_site_only(site, tmp_path_factory) -> None
     (pages / "outfolder").symlink_to(outside)
     (pages / "users.md").symlink_to("../config/admin-users.yaml")
     (pages / "admin").symlink_to("../../data/admin")
+    (pages / "up").symlink_to("../..")
+    site.write({"data/notes.md": "x", "content/config/notes.md": "x"})
     (pages / "loop").symlink_to(".")
     (pages / "loop2").symlink_to("../pages")
     found, faults = find_documents(site.config, site.types)
     assert [path for path, _ in found] == ["content/pages/b.md", "content/pages/folder/a.md", "content/pages/in.md"]
+    faults = [f for f in faults if f.path != "content/pages/up/common"]
     named = {"out.md", "outfolder", "users.md", "admin"}
     assert {(f.severity, f.check, f.path) for f in faults} == {("error", "symlink", f"content/pages/{name}") for name in named}
     assert all(str(outside) not in f.message for f in faults)
+
+
+def test_folders_that_link_to_each_other_are_entered_once(site) -> None:
+    """Every input has a bound: eight such folders spell more paths than there is time for."""
+    names = [f"f{n}" for n in range(8)]
+    site.write({f"content/pages/{name}/{name}.md": "x" for name in names})
+    for name in names:
+        for other in names:
+            (site.root / "content/pages" / name / f"to-{other}").symlink_to(f"../{other}")
+    steps = itertools.count()
+
+    def check() -> None:
+        assert next(steps) < 1_000
+
+    found, faults = find_documents(site.config, site.types, check)
+    assert [path for path, _ in found] == [f"content/pages/{name}/{name}.md" for name in names]
+    assert {(f.severity, f.check) for f in faults} == {("warning", "symlink")}
+    assert len(faults) == 8 * 7
+
+
+def test_a_folder_is_read_where_it_stands_and_else_by_the_first_of_its_links(site) -> None:
+    site.write({"content/pages/zz/real.md": "x", "common/a.md": "x"})
+    pages = site.root / "content/pages"
+    (pages / "aa").symlink_to("zz")
+    (pages / "c2").symlink_to("../../common")
+    (pages / "c1").symlink_to("../../common")
+    found, faults = find_documents(site.config, site.types)
+    assert [path for path, _ in found] == ["content/pages/c1/a.md", "content/pages/zz/real.md"]
+    assert [(f.path, f.message.count("content/pages/")) for f in faults] == [("content/pages/aa", 1), ("content/pages/c2", 1)]
+
+
+def test_a_walk_ends_when_it_is_told_to(site) -> None:
+    site.write({"content/pages/a/b.md": "x"})
+
+    def check() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        find_documents(site.config, site.types, check)
 
 
 def test_a_section_that_is_a_link_out_of_the_site_is_an_error(site, tmp_path_factory) -> None:

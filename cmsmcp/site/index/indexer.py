@@ -82,7 +82,7 @@ class Indexer:
     def build(self, changed: Iterable[str] | None = None, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Bring everything up to date; whether anything changed. A catalog that turns out damaged is begun anew.
 
-        Asks `stopped` between batches and raises Stopped; raises ConfigFault if there has never been a configuration.
+        Asks `stopped` at every folder and between batches, and raises Stopped; raises ConfigFault if there has never been a configuration.
 
         `changed` are site paths that are said to have changed: if all of them are documents known already, nothing else is
         looked at. Without it, or with any other path among them, every folder is walked.
@@ -97,6 +97,10 @@ class Indexer:
         except sqlite3.DatabaseError:
             self._begin_anew()
             return self._build(None)
+
+    def _check(self) -> None:
+        if self._stopped():
+            raise Stopped
 
     def _begin_anew(self) -> None:
         self.close()
@@ -115,7 +119,7 @@ class Indexer:
             if self._definitions is None:
                 raise
             self._config_faults = [Diagnostic(ERROR, "config", one.file, one.message, one.line) for one in fault.faults]
-        found, faults = find_sources(self._definitions)
+        found, faults = find_sources(self._definitions, self._check)
         before = self.catalog.files()
         if before:
             # A build that is not the first replaces rows, and has to find their parts.
@@ -153,8 +157,7 @@ class Indexer:
                     rows = self.catalog.put([outcome for outcome in batch if isinstance(outcome, Entry)])
                 self._feed(rows)
                 fed.update(rows)
-                if self._stopped():
-                    raise Stopped
+                self._check()
                 self._note_progress(min(len(fed) + len(gone), len(wanted)), len(wanted))
         return self._settle(bool(wanted), gone, fed, faults)
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.definitions import Definitions
-from cmsmcp.site.documents.parse import find_documents
+from cmsmcp.site.documents.files import find_documents
 from cmsmcp.site.model import Diagnostic
 
 
-def find_sources(definitions: Definitions) -> tuple[dict[str, FileState], list[Diagnostic]]:
-    """Path → state of every file that is a document of the site, in path order, and what is wrong with the folders."""
-    found, faults = find_documents(definitions.config, definitions.types)
+def find_sources(definitions: Definitions, check: Callable[[], None]) -> tuple[dict[str, FileState], list[Diagnostic]]:
+    """Path → state of every file that is a document of the site, in path order, and what is wrong with the folders.
+
+    `check` is called at every folder; what it raises ends the walk.
+    """
+    found, faults = find_documents(definitions.config, definitions.types, check)
     return {path: FileState(one.st_size, one.st_mtime_ns, one.st_ino) for path, one in found}, faults
 
 
