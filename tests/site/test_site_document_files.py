@@ -38,14 +38,6 @@ def test_an_upper_case_ending_is_a_warning(site) -> None:
     assert [(f.severity, f.path) for f in faults] == [("warning", "content/pages/note.MD")]
 
 
-def test_an_upper_case_ending_is_a_warning(site) -> None:
-    """docs/rules.md, Odd places."""
-    site.write({"content/pages/note.MD": "x"})
-    found, faults = find_documents(site.config, site.types)
-    assert found == []
-    assert [(f.severity, f.path) for f in faults] == [("warning", "content/pages/note.MD")]
-
-
 def test_a_saved_version_with_an_odd_stamp_is_left_out_and_told(site) -> None:
     """It may hold what was withdrawn from the page; other names with a `version` in them are documents."""
     odd = ["a.version.20260101.md", "a.version.2026-01-01T00:00:00Z.md", "a.Trash.20260101t000000z.md", "a.version.20260101T000000.md"]

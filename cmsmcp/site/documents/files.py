@@ -1,7 +1,8 @@
 """Which files are documents, found without reading them (docs/rules.md, Files).
 
 Links are followed inside the site only. Dot files, editors' leftovers, derived files and dangling links are passed over in silence; a link
-that leaves the site, a folder that cannot be read and a name that is no text are errors, `.MD` and an undeclared language warnings.
+that leaves the site, a folder that cannot be read and a name that is no text are errors; `.MD`, a saved version with an odd stamp (which is
+left out: it may hold what was never published) and an undeclared language are warnings.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cmsmcp.site.types.registry import TypeRegistry
 
 MAX_DEPTH = 32
 _DERIVED = re.compile(r".*\.(?:version|trash)\.\d{8}T\d{6}Z\.md\Z")
+_NEARLY_DERIVED = re.compile(r".*\.(?:version|trash)\.\d{4}-?\d\d-?\d\d[0-9tz:_+-]*\.md\Z", re.IGNORECASE)
 
 Found = list[tuple[str, os.stat_result]]
 
@@ -124,7 +126,12 @@ class _Walk:
             self.fault(ERROR, "file_name", shown(path), "the file's name holds control or undecodable characters; rename it")
         elif not name.endswith(".md"):
             self.fault(WARNING, "file_name", path, "only files ending in .md are documents; rename it or leave it out")
-        elif (_DERIVED.match(name) is None and name != ".md") and (not link or self.follow(path, entry.path) is not None):
+        elif _DERIVED.match(name) or name == ".md":
+            return
+        elif _NEARLY_DERIVED.match(name):
+            message = "this looks like a saved version, whose stamp is written 20260306T101112Z; it is left out: rename it, or delete it"
+            self.fault(WARNING, "file_name", path, message)
+        elif not link or self.follow(path, entry.path) is not None:
             found = entry.stat()
             if stat.S_ISREG(found.st_mode):
                 self.files.append((path, found))
