@@ -45,7 +45,8 @@ def test_a_saved_version_with_an_odd_stamp_is_left_out_and_told(site) -> None:
     site.write({f"content/pages/{name}": "x" for name in [*odd, *fine]})
     found, faults = find_documents(site.config, site.types)
     assert sorted(path for path, _ in found) == sorted(f"content/pages/{name}" for name in fine)
-    assert sorted((f.severity, f.check, f.path) for f in faults) == sorted(("warning", "file_name", f"content/pages/{name}") for name in odd)
+    assert {(f.severity, f.check) for f in faults} == {("warning", "file_name")}
+    assert sorted(f.path for f in faults) == sorted(f"content/pages/{name}" for name in odd)
 
 
 def test_missing_folders_are_empty(site) -> None:

@@ -213,6 +213,21 @@ def test_an_entry_that_breaks_its_type_is_an_error_and_not_served(make_site, hea
     assert [(d.severity, d.line, word in d.message) for d in result.diagnostics] == [("error", line, True)], result.diagnostics
 
 
+@pytest.mark.parametrize(("head", "told"), [
+    ("price: cheap\nhot: 1", [("field_type", 2), ("field_type", 3), ("entry", 1)]),
+    ("title: [a]\nstock: x\nrows: [{n: 1}]", [("field_type", 2), ("field_type", 3), ("entry", 1), ("entry", 4)]),
+    ("slug: a/b\nsku: ''\nat: soon", [("slug", 2), ("entry", 3), ("entry", 4)]),
+    ("date: soon\nscheduled_publish_at: soon", [("date", 2), ("date", 3), ("entry", 1)]),
+    ("fields: [a]", [("field_type", 2)]),
+])
+def test_every_fault_of_an_entry_is_told_at_once(make_site, head: str, told: list[tuple[str, int]]) -> None:
+    """A value of the wrong type hides no rule that another field breaks, and is not called missing itself."""
+    _, result = entry(make_site, head)
+    assert result.document is None
+    found = [(one.check, one.line) for one in result.diagnostics]
+    assert sorted(found) == sorted(told), [one.message for one in result.diagnostics]
+
+
 def test_a_single_lives_at_its_slug(make_site) -> None:
     """docs/rules.md, Identity and URLs: `/<slug of the type>/`."""
     site = make_site({f"{TYPES}/site-info.yaml": "kind: single\n", "content/site_info/main.md": "x", "content/site_info/es/main.md": "x"})

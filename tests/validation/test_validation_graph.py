@@ -86,6 +86,20 @@ def test_relations_name_entries_by_slug_or_id(folder, operate):
     assert operate(folder.root).findings("broken_relations") == [("content/parts/b.md", 4), ("content/parts/b.md", 5)]
 
 
+def test_a_relation_to_a_file_with_errors_of_its_own_says_so(folder, operate):
+    folder.write("content/types/part.yaml", TYPE + RELATIONS)
+    folder.write("content/parts/shelf/bread.md", "---\ntitle: T\nfields: {code: [a]}\n---\n")
+    folder.write("content/pages/butter.md", "---\ntitle: T\ntitle: U\n---\n")
+    folder.write("content/parts/b.md", page("fields:\n  fits: en:part:shelf/bread\n  suits: [bread, butter]\n"))
+    report = operate(folder.root).operations.validate(Deadline(30))
+    told = [one["message"] for one in report["findings"] if one["check"] == "broken_relations"]
+    assert told == [
+        "fits names en:part:shelf/bread, but content/parts/shelf/bread.md has errors of its own; mend those",
+        "suits names bread, but content/parts/shelf/bread.md has errors of its own; mend those",
+        "suits names butter, which is the slug or id of no part",
+    ]
+
+
 def test_links_that_leave_the_site_are_errors_wherever_they_are(folder, operate, tmp_path):
     (tmp_path / "out.png").write_text("x")
     folder.link("content/images/out.png", tmp_path / "out.png")

@@ -79,10 +79,12 @@ def redirects(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
-    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry."""
+    """Relations of entries to an entry that is not there: a relation names the slug or the id of an entry. One whose file is there with
+    errors of its own is named, so that those are mended first."""
     kinds = {kind["slug"]: kind for kind in survey.types}
     tables = {kind["tableName"]: kind["slug"] for kind in survey.types}
     known: dict[str, set[str]] = {}
+    unread: dict[str, str] | None = None
     for kind in kinds.values():
         relations = {one["name"]: one.get("relatedSlug") or tables.get(one.get("relatedTable", ""), "") for one in _relations(kind)}
         for related in set(relations.values()) - known.keys():
@@ -93,8 +95,27 @@ def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
         for path, fields in survey.rows("SELECT path, fields FROM documents WHERE type = :type", type=kind["slug"]):
             for name, value in _related(json.loads(fields), relations):
                 if value not in known[relations[name]]:
-                    message = f"{name} names {value}, which is the slug or id of no {relations[name]}"
+                    unread = _unread(survey) if unread is None else unread
+                    file = unread.get(f"{_folder(survey, kinds[relations[name]])}/{value.rpartition(':')[2].rpartition('/')[2]}.md")
+                    why = f"but {file} has errors of its own; mend those" if file else f"which is the slug or id of no {relations[name]}"
+                    message = f"{name} names {value}, {why}"
                     yield Diagnostic(ERROR, "broken_relations", path, message, survey.line_of(path, f"{name}:"))
+
+
+def _unread(survey: Survey) -> dict[str, str]:
+    """Files that became no document, by section folder and file name: a language folder or a deeper one makes no difference to a slug."""
+    sql = (
+        "SELECT DISTINCT path FROM diagnostics WHERE origin = 'file' AND severity = 'error' AND path NOT IN (SELECT path FROM documents)"
+    )
+    folders = [_folder(survey, kind) for kind in survey.types]
+    paths = [path for (path,) in survey.rows(sql)]
+    return {f"{folder}/{path.rpartition('/')[2]}": path for folder in folders for path in paths if path.startswith(folder + "/")}
+
+
+def _folder(survey: Survey, kind: Mapping[str, Any]) -> str:
+    config = survey.config
+    own = {"page": "pages", "post": "posts"}.get(kind["slug"])
+    return config.content_dirs[own] if own else f"{config.content_dir}/{kind['tableName']}"
 
 
 def symlink(survey: Survey) -> Iterator[Diagnostic]:

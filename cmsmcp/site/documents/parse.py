@@ -47,13 +47,14 @@ def parse_document(path: str, raw: bytes, config: SiteConfig, types: TypeRegistr
         return ParseResult(None, parts.diagnostics)
     reading = _Reading(path, kind, config, parts)
     document = reading.document(types.defaults.get(kind.slug, {}))
-    if document is not None and kind.path:
+    if kind.path:
         reading.check_entry(document)
     return ParseResult(None if reading.fatal else document, tuple(reading.faults))
 
 
 class _Reading:
-    """One document being read. `fatal` once something was found that keeps it from being served."""
+    """One document being read. `fatal` once something was found that keeps it from being served; `unread` are keys whose value was
+    no use, so that nothing more is to be said of them."""
 
     def __init__(self, path: str, kind: ContentType, config: SiteConfig, parts: Split) -> None:
         self.path = path
@@ -63,8 +64,10 @@ class _Reading:
         self.entries: Mapping[str, Node] = parts.node.entries if parts.node is not None else _NOTHING
         self.faults: list[Diagnostic] = []
         self.fatal = False
+        self.unread: set[str] = set()
 
-    def document(self, defaults: Mapping[str, Any]) -> ParsedDocument | None:
+    def document(self, defaults: Mapping[str, Any]) -> ParsedDocument:
+        """Whole even when it must not be served: a type's rules are then still checked, so that one fault hides no other."""
         lang, inner = self.place()
         slug = self.slug(PurePosixPath(inner).name)
         status = read_status(self.entries, self.note)
@@ -76,8 +79,6 @@ class _Reading:
         dates = [self.moment(key) for key in ("date", "created_at", "updated_at")]
         taxonomies = self.taxonomies()
         self.fatal = self.fatal or status.unreadable
-        if self.fatal:
-            return None
         slug_of_type = self.kind.slug
         return ParsedDocument(
             path=self.path, id=f"{lang}:{slug_of_type}:{inner}", type=slug_of_type, lang=lang, slug=slug, url=self.url(lang, slug),
@@ -133,13 +134,15 @@ class _Reading:
                 values[name] = read_value(field, value)
             except YamlFault as fault:
                 self.add(ERROR, "field_type", fault.message, value, fatal=True)
+                self.unread.add(name)
         return values
 
     def check_entry(self, document: ParsedDocument) -> None:
         inside = self.entries.get("fields")
         given = getattr(inside, "entries", {})
         for name, message in validate_entry(self.kind, entry_values(self.kind, document)):
-            self.add(ERROR, "entry", message, given.get(name) or self.entries.get(name) or inside, fatal=True)
+            if not self.unread & {name, "fields"}:
+                self.add(ERROR, "entry", message, given.get(name) or self.entries.get(name) or inside, fatal=True)
 
     def taxonomies(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
@@ -174,6 +177,7 @@ class _Reading:
             if isinstance(node, Scalar) and not node.text.strip():
                 return None
             self.add(ERROR, "date", f"`{key}` is {kind_of(node)}, but a date or time is wanted, such as 2026-03-06", node, fatal=True)
+            self.unread.add(key)
             return None
         if moment.zoneless:
             self.add(WARNING, "date", f"`{key}` has no zone and is taken as UTC; add Z or an offset", node)
@@ -184,6 +188,7 @@ class _Reading:
             return converter(node, key)
         except YamlFault as fault:
             self.add(ERROR, "field_type", fault.message, fault.line, fatal=True)
+            self.unread.add(key)
             return default
 
     def note(self, severity: str, check: str, message: str, node: Node) -> None:
