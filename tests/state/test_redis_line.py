@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.state.redis.breaker import Breaker
 from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.line import LineBroken, Pending
 
 
 def test_every_thread_gets_its_own_reply(client: Client) -> None:
@@ -108,6 +110,96 @@ def test_a_refused_post_is_counted_when_its_answer_is_read(client: Client) -> No
     client.call("SET", "text", "not a number")
     client.post([("INCR", "text")])
     client.settle()
+    assert client.unacknowledged == 1
+
+
+def test_refused_posts_are_told_when_they_happen_not_when_the_line_ends(client: Client) -> None:
+    """They are the audit's losses: an operator must hear of them on a line that never breaks."""
+    client.call("SET", "text", "not a number")
+    client.post([("INCR", "text")])
+    assert client.call("PING") == b"PONG"
+    assert client.unacknowledged == 1
+
+
+def test_a_reader_that_meets_a_drop_takes_nobody_elses_turn(client: Client) -> None:
+    """The queue is emptied and filled again between the last reply and the turn that ends: that other one must not wait for ever."""
+    client.call("PING")
+    line = client._line
+    assert line is not None
+    other, ended = Pending(1, awaited=True), []
+
+    class Trap(deque[Pending]):
+        is_set = True
+
+        def popleft(self) -> Pending:
+            if self.is_set:
+                self.is_set = False
+                line.drop()  # another thread gave up …
+                self.append(other)  # … and a third one had found the line whole just before
+            return super().popleft()
+
+    def wait_for(pending: Pending) -> None:
+        with pytest.raises(LineBroken):
+            line.wait(pending)
+        ended.append(pending)
+
+    mine = line.send([("PING",)])
+    line._queue = Trap(line._queue)
+    wait_for(mine)
+    thread = threading.Thread(target=wait_for, args=(other,), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert ended == [mine, other]
+
+
+def test_whoever_waits_on_a_broken_line_is_told(client: Client) -> None:
+    client.call("PING")
+    line = client._line
+    assert line is not None
+    line.drop()
+    forgotten = Pending(1, awaited=True)
+    thread = threading.Thread(target=lambda: pytest.raises(LineBroken, line.wait, forgotten), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive() and forgotten.lost
+
+
+def test_a_post_survives_the_line_it_would_have_gone_by(own_redis: Any) -> None:
+    """A permit must not stay taken, nor an outcome unsaid, because a connection was cut while the call ran."""
+    client, other = Client(own_redis.url), Client(own_redis.url)
+    client.call("PING")
+    other.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    client.post([("RPUSH", "said", "once")])
+    client.settle()
+    assert other.call("LRANGE", "said", 0, -1) == [b"once"] and client.unacknowledged == 0
+    client.close()
+    other.close()
+
+
+def test_what_was_posted_and_lost_is_sent_once_more_on_the_next_line(own_redis: Any) -> None:
+    client = Client(own_redis.url)
+    client.call("PING")
+    os.kill(own_redis.process.pid, signal.SIGSTOP)
+    client.post([("RPUSH", "said", "a")])
+    client.post([("RPUSH", "said", "b")])
+    own_redis.stop()
+    own_redis.start()
+    with pytest.raises(Unavailable):
+        client.call("PING")
+    assert client.call("LRANGE", "said", 0, -1) == [b"a", b"b"]
+    assert client.unacknowledged == 0
+    client.close()
+
+
+def test_what_is_lost_twice_is_counted(own_redis: Any) -> None:
+    client = Client(own_redis.url)
+    client.post([("SET", "a", "1")])
+    client.settle()
+    line = client._line
+    assert line is not None
+    line.send([("SET", "a", "2")], awaited=False, again=True)
+    own_redis.stop()
+    client.close()
     assert client.unacknowledged == 1
 
 

@@ -1,7 +1,8 @@
 """The worker's way to Redis: one shared line, opened when it is first needed, after fork, and again when it broke.
 
 Knows when to open, when to give up (breaker) and what an outage looks like to a caller: Unavailable. Must not know what commands
-mean. Nothing is sent twice, because a command that timed out may have been done.
+mean. Nothing that is waited for is sent twice, because a command that timed out may have been done; what is posted is sent once more
+on a new line when the old one broke first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ TIMEOUT = 0.25
 IDLE_CHECK = 0.5
 """Seconds of silence after which a line is looked at before it is used: the server may have hung up."""
 MAX_POSTED = 256
-"""Commands sent without waiting; at more, the next one waits, so that a slow Redis slows its callers down."""
+"""Commands sent without waiting; at more, the next one waits, so that a slow Redis slows its callers down. As many are kept to be
+sent anew while Redis is away."""
+
+
+class LineCut(Unavailable):
+    """The line broke while the commands were sent."""
 
 
 class Client:
@@ -41,7 +47,9 @@ class Client:
         self._timeout = timeout
         self._breaker = breaker or Breaker()
         self._opening = threading.Lock()
+        self._counting = threading.Lock()
         self._line: Line | None = None
+        self._unsent: list[Pending] = []
 
     def call(self, *command: bytes | str | int) -> Any:
         """The reply to one command. Refused when Redis answers with an error, Unavailable when it does not answer."""
@@ -59,21 +67,26 @@ class Client:
             self._breaker.failed()
             raise self._unavailable() from None
         self._breaker.succeeded()
+        if line.unacknowledged:
+            self._count(line)
         if any(isinstance(reply, Refused) and reply.word == "READONLY" for reply in replies):
             line.drop()  # this one has become a replica: whatever the address names now is the one to ask
         return replies
 
     def post(self, commands: Sequence[Command]) -> None:
-        """Write commands to the socket and go on; they are done in order, before anything sent later. Their answers are read along
-        the way by later calls; what was refused or lost is counted in `unacknowledged` and logged.
+        """Write commands to the socket and go on; they are done in order, before anything sent later on this line. Their answers are
+        read along the way by later calls. When the line breaks before, they are sent once more by the next one, so they must bear
+        being done twice; what was refused, or lost twice, is counted in `unacknowledged` and logged.
         """
-        line, pending = self._send(commands, awaited=False)
+        try:
+            line, pending = self._send(commands, awaited=False)
+        except LineCut:
+            line, pending = self._send(commands, awaited=False, again=True)
         if len(line) > MAX_POSTED:
             try:
                 line.wait(pending)
             except LineBroken:
                 self._breaker.failed()
-                raise self._unavailable() from None
 
     def settle(self) -> None:
         """Wait for the answers to everything posted. Unavailable when they do not come."""
@@ -92,16 +105,19 @@ class Client:
         if line is not None:
             line.drop()
             self._count(line)
+            self._unsent += line.lost
+        self._give_up(len(self._unsent))
+        self._unsent.clear()
 
-    def _send(self, commands: Sequence[Command], *, awaited: bool) -> tuple[Line, Pending]:
+    def _send(self, commands: Sequence[Command], *, awaited: bool, again: bool = False) -> tuple[Line, Pending]:
         line = self._line
         if line is None or line.broken or line.pid != os.getpid() or time.monotonic() - line.used > IDLE_CHECK:
             line = self._open()
         try:
-            return line, line.send(commands, awaited=awaited)
+            return line, line.send(commands, awaited=awaited, again=again)
         except LineBroken:
             self._breaker.failed()
-            raise self._unavailable() from None
+            raise LineCut(self._unavailable().message, retry_after=1) from None
 
     def _open(self) -> Line:
         """The line, opened anew if it broke, belongs to the parent process, or was closed while nobody looked."""
@@ -112,6 +128,7 @@ class Client:
                     return line
                 line.drop()
                 self._count(line)
+                self._keep(line)
             if not self._breaker.permits():
                 raise self._unavailable()
             try:
@@ -120,7 +137,25 @@ class Client:
                 self._line = None
                 self._breaker.failed()
                 raise self._unavailable() from None
+            self._send_anew(line)
             return line
+
+    def _keep(self, line: Line) -> None:
+        """What it lost, for the next one; what was lost twice is given up, and what is too much."""
+        lost, line.lost = line.lost, []
+        once = [pending for pending in lost if not pending.again]
+        room = max(0, MAX_POSTED - len(self._unsent))
+        self._unsent += once[:room]
+        self._give_up(len(lost) - len(once[:room]))
+
+    def _send_anew(self, line: Line) -> None:
+        unsent, self._unsent = self._unsent, []
+        for sent, pending in enumerate(unsent):
+            try:
+                line.send(pending.commands, awaited=False, again=True)
+            except LineBroken:
+                self._give_up(len(unsent) - sent)
+                return
 
     @staticmethod
     def _is_sound(line: Line) -> bool:
@@ -138,10 +173,14 @@ class Client:
         return True
 
     def _count(self, line: Line) -> None:
-        lost, line.unacknowledged = line.unacknowledged, 0
-        if lost:
-            self.unacknowledged += lost
-            log.warning("Redis did not acknowledge %d audit outcomes", lost)
+        with self._counting:
+            refused, line.unacknowledged = line.unacknowledged, 0
+        self._give_up(refused)
+
+    def _give_up(self, outcomes: int) -> None:
+        if outcomes:
+            self.unacknowledged += outcomes
+            log.warning("Redis did not acknowledge %d audit outcomes", outcomes)
 
     def _unavailable(self) -> Unavailable:
         return Unavailable("The governance store does not answer, so nothing is served. Try again in a second.", retry_after=1)

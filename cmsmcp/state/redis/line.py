@@ -40,13 +40,18 @@ class Refused(Exception):
 
 
 class Pending:
-    """Commands sent together, and their replies as they come. `awaited` says whether anybody will ask for them."""
+    """Commands sent together, and their replies as they come. `awaited` says whether anybody will ask for them.
 
-    __slots__ = ("awaited", "done", "gate", "lost", "missing", "replies")
+    Commands nobody waits for are kept until then, to be sent anew; `again`: they were.
+    """
 
-    def __init__(self, commands: int, awaited: bool) -> None:
-        self.missing = commands
+    __slots__ = ("again", "awaited", "commands", "done", "gate", "lost", "missing", "replies")
+
+    def __init__(self, missing: int, awaited: bool, commands: Sequence[Command] = (), again: bool = False) -> None:
+        self.missing = missing
         self.awaited = awaited
+        self.commands = commands
+        self.again = again
         self.replies: list[Any] = []
         self.done = False
         self.lost = False
@@ -67,13 +72,17 @@ class Pending:
 
 
 class Line:
-    """Opens at once; OSError or a redis-py error when it cannot. `timeout` in seconds bounds connecting, sending and each reply."""
+    """Opens at once; OSError or a redis-py error when it cannot. `timeout` in seconds bounds connecting, sending and each reply.
+
+    Of what nobody waited for, `unacknowledged` counts what was refused, and `lost` has what was on its way when the line broke.
+    """
 
     def __init__(self, address: Address, timeout: float) -> None:
         self.pid = os.getpid()
         self.broken = False
         self.used = time.monotonic()
         self.unacknowledged = 0
+        self.lost: list[Pending] = []
         self._timeout = timeout
         self._connection = address.connection(timeout)
         self._connection.connect()
@@ -87,9 +96,9 @@ class Line:
         """How many are on their way."""
         return len(self._queue)
 
-    def send(self, commands: Sequence[Command], *, awaited: bool = True) -> Pending:
-        """Write the commands to the socket. LineBroken when that fails."""
-        pending = Pending(len(commands), awaited)
+    def send(self, commands: Sequence[Command], *, awaited: bool = True, again: bool = False) -> Pending:
+        """Write the commands to the socket. LineBroken when that fails; they are then not among the `lost`."""
+        pending = Pending(len(commands), awaited, () if awaited else commands, again)
         packed = b"".join(hiredis.pack_command(command) for command in commands)  # type: ignore[arg-type]
         with self._sending:
             if self.broken:
@@ -99,6 +108,8 @@ class Line:
                 self._socket.sendall(packed)
             except BaseException as error:
                 self.drop()
+                if pending in self.lost:
+                    self.lost.remove(pending)
                 if isinstance(error, OSError):
                     raise LineBroken from None
                 raise
@@ -111,7 +122,11 @@ class Line:
         """The replies in order, each a value or a Refused. LineBroken when they will not come."""
         end = time.monotonic() + self._timeout
         while not pending.done:
-            if self._reading.acquire(blocking=False):
+            if self.broken:
+                self.drop()
+                if not pending.done:
+                    pending.finish(lost=True)
+            elif self._reading.acquire(blocking=False):
                 try:
                     self._read_until(pending)
                 finally:
@@ -146,9 +161,12 @@ class Line:
                 pending = self._queue.popleft()
             except IndexError:
                 break
-            if not pending.awaited:
-                self.unacknowledged += 1
-            pending.finish(lost=True)
+            self._lose(pending)
+
+    def _lose(self, pending: Pending) -> None:
+        if not pending.awaited:
+            self.lost.append(pending)
+        pending.finish(lost=True)
 
     def _follow(self, pending: Pending, end: float) -> None:
         """Somebody else reads: wait to be done, or to be next."""
@@ -186,7 +204,10 @@ class Line:
         first.replies.append(reply)
         first.missing -= 1
         if first.missing == 0:
-            self._queue.popleft()
+            turn = self._queue.popleft()
+            if turn is not first:  # the line was dropped meanwhile, and this one came after
+                self._lose(turn)
+                raise LineBroken
             if not first.awaited and any(isinstance(answer, Refused) for answer in first.replies):
                 self.unacknowledged += 1
             first.finish()
