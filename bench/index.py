@@ -47,7 +47,7 @@ def build(site: Path, state: Path, processes: int) -> None:
     began = time.perf_counter()
     indexer.build()
     took = time.perf_counter() - began
-    count = indexer.catalog.count_documents()
+    count = len(indexer.catalog.files())
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     spent = sum(one.ru_utime + one.ru_stime for one in used)
     print(f"indexing: {count} documents in {took:.1f} s, {count / took:.0f}/s; {spent:.1f} s of CPU, {count / spent:.0f} per CPU second")

@@ -9,9 +9,9 @@ from functools import partial
 
 from cmsmcp import __version__
 from cmsmcp.settings import SiteChoice, find_site, read_environment, state_folder
+from cmsmcp.site.catalog.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index.indexer import Indexer
-from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.open import OpenSite, index_folder, open_site
 
 Progress = Callable[[int, int], None]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from cmsmcp.site.config.loading import load_config
-from cmsmcp.site.documents.parse import find_documents, parse_document
+from cmsmcp.site.documents.files import find_documents
+from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.documents.status import status_at
 from cmsmcp.site.model import ParsedDocument
 from cmsmcp.site.types.registry import load_types

@@ -22,11 +22,11 @@ from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.writer import CATALOG_NAME
+from cmsmcp.site.catalog.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index import reading
 from cmsmcp.site.index.indexer import Indexer, Stopped
 from cmsmcp.site.index.parsing import Gone, Parser
-from cmsmcp.site.index.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.open import open_site
 from cmsmcp.site.search.engine import SEARCH_NAME
 
@@ -262,9 +262,18 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
+def test_a_probe_keeps_nobody_from_becoming_the_writer(tmp_path: Path) -> None:
+    """Asking whether a writer lives takes the lock for an instant."""
+    probe = WriterLock(tmp_path)
+    assert probe.acquire()
+    writer = WriterLock(tmp_path, sleep=lambda seconds: probe.release())
+    assert writer.acquire()
+    writer.release()
+
+
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from cmsmcp.site.index.writer_lock import WriterLock as W;"
+        "import sys; from pathlib import Path; from cmsmcp.site.catalog.writer_lock import WriterLock as W;"
         "lock = W(Path(sys.argv[1])); print(lock.acquire(), flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

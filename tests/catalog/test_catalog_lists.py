@@ -177,11 +177,20 @@ def test_filters_combine(many: Any) -> None:
     assert many.list(updated_after="2026-01-03T00:00:00+01:00", updated_before="2026-01-04").total == 1
 
 
+@pytest.mark.parametrize("written", ["2026-1-19", "2026-01-19 00:00", "2026-01-19t00:00:00z", "2026-01-19 01:00 +01:00", " 2026-01-19 "])
+def test_bounds_are_written_as_authors_write_dates(many: Any, written: str) -> None:
+    """docs/rules.md, Odd places: one grammar of dates, in front matter and in arguments."""
+    assert [one.slug for one in many.list(updated_after=written).items] == ["p18", "p19"]
+
+
 @pytest.mark.parametrize(
     ("given_", "argument"),
     [
         ({"type": "nope"}, "type"), ({"lang": "fr"}, "lang"), ({"lang": ""}, "lang"), ({"updated_after": "yesterday"}, "updated_after"),
-        ({"updated_before": "9999999999"}, "updated_before"), ({"cursor": "abc"}, "cursor"), ({"cursor": ""}, "cursor"),
+        ({"updated_before": "9999999999"}, "updated_before"),
+        ({"updated_after": "20260306"}, "updated_after"), ({"updated_after": "2026-W10-5"}, "updated_after"),
+        ({"updated_before": "2026-02-30"}, "updated_before"), ({"updated_before": ""}, "updated_before"),
+        ({"cursor": "abc"}, "cursor"), ({"cursor": ""}, "cursor"),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_or_read_is_refused_by_name(many: Any, given_: dict[str, str], argument: str) -> None:

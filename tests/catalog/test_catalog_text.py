@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.site.catalog.entry import to_moment
 from cmsmcp.site.search.query import MAX_TERMS, plan_query
 from cmsmcp.site.search.snippets import LENGTH, Finder, cut, fold_in_place
 from cmsmcp.site.search.text import fold, folded_analyzer, index_text, split_unspaced
@@ -79,14 +78,3 @@ def test_a_cut_keeps_characters_whole(sign: str) -> None:
         assert not unicodedata.combining(piece[0])
         assert piece[0] not in "\u200d\ufe0f\U0001f3fd"
         assert piece[-1] != "\u200d"
-
-
-@pytest.mark.parametrize(
-    ("value", "moment"),
-    [
-        ("1970-01-01", 0), ("1970-01-01T00:00:01Z", 1000), ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:00.250", 250), (None, None),
-        ("", None), ("yesterday", None), ("0000-01-01", None), ("2026-13-45", None), ("20260306", 1_772_755_200_000),
-    ],
-)  # fmt: skip
-def test_moments_are_milliseconds(value: str | None, moment: int | None) -> None:
-    assert to_moment(value) == moment

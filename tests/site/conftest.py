@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cmsmcp.site.config.loading import load_config
-from cmsmcp.site.documents.parse import find_documents, parse_document
+from cmsmcp.site.documents.files import find_documents
+from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.model import ParsedDocument, ParseResult, SiteConfig
 from cmsmcp.site.types.registry import TypeRegistry, load_types
 

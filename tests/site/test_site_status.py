@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmsmcp.site.documents.parse import parse_document, status_at
+from cmsmcp.site.documents.parse import parse_document
+from cmsmcp.site.documents.status import status_at
 
 
 def ms(iso: str) -> int:

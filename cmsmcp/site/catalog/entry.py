@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import Any
 
 from cmsmcp.site.catalog.schema import FOREVER
 from cmsmcp.site.model import BodyScan, Diagnostic, ParsedDocument
+from cmsmcp.site.times import read_moment
 
 COLUMNS = (
     "path", "id", "type", "lang", "slug", "url", "key", "title", "status", "publish_at", "unpublish_at", "owner", "moment", "layout",
@@ -67,7 +67,7 @@ def _columns(document: ParsedDocument) -> tuple[Any, ...]:
     return (
         document.path, document.id, document.type, document.lang, document.slug, document.url, document.key, document.title,
         document.status, document.publish_at or 0, FOREVER if document.unpublish_at is None else document.unpublish_at,
-        document.owner.casefold(), to_moment(document.updated_at or document.date), document.layout, document.summary,
+        document.owner.casefold(), _moment(document.updated_at or document.date), document.layout, document.summary,
         document.author, document.last_editor, document.date, document.created_at, document.updated_at,
         _json(document.taxonomies), _json(document.fields), _json(document.params),
     )  # fmt: skip
@@ -77,18 +77,7 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=list) if value else "{}"
 
 
-def to_moment(value: str | None) -> int | None:
-    """Milliseconds since 1970 of an ISO date or time (UTC unless it says otherwise); None if there is none or it is unreadable."""
-    if not value:
-        return None
-    try:
-        if len(value) == 10:
-            day = date.fromisoformat(value)
-            return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    try:
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (OverflowError, ValueError):
-        return None
+def _moment(value: str | None) -> int | None:
+    """Milliseconds since 1970 of a date or time that was read before."""
+    found = read_moment(value) if value else None
+    return found.ms if found else None

@@ -14,7 +14,7 @@ from typing import Any
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader
-from cmsmcp.site.index.writer_lock import writer_is_alive
+from cmsmcp.site.catalog.writer_lock import writer_is_alive
 
 _STEP = 0.05
 _RESERVE = 0.25

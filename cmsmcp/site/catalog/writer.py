@@ -226,6 +226,3 @@ class Catalog:
             found["unpublish_at"] = None if found["unpublish_at"] == FOREVER else found["unpublish_at"]
             yield found
 
-    def count_documents(self) -> int:
-        return self._connection.execute("SELECT count(*) FROM documents").fetchone()[0]
-

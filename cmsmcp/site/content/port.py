@@ -15,7 +15,6 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
 from cmsmcp.protocol.cursor import decode_cursor, encode_cursor
 from cmsmcp.protocol.errors import InvalidArguments
-from cmsmcp.site.catalog.entry import to_moment
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.state import IndexState
@@ -25,6 +24,7 @@ from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.content.published import read_navigation
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.search.searching import Searching
+from cmsmcp.site.times import read_moment
 
 _BODY = "(SELECT body FROM bodies WHERE bodies.row = documents.row)"
 _NO_BODY = "''"
@@ -133,7 +133,8 @@ def _unknown_type(asked: str, definitions: Definitions) -> str:
 
 
 def _moment(argument: str, value: str) -> int:
-    moment = to_moment(value)
+    """A date or time as authors may write one (`times`), in milliseconds."""
+    moment = read_moment(value)
     if moment is None:
-        raise InvalidArguments(f"{argument} is no ISO 8601 date or time, such as 2026-03-06 or 2026-03-06T10:00:00Z.", argument=argument)
-    return moment
+        raise InvalidArguments(f"{argument} is no date or time, such as 2026-03-06 or 2026-03-06T10:00:00Z.", argument=argument)
+    return moment.ms

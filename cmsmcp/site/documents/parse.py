@@ -1,7 +1,7 @@
 """One Markdown file into one document (docs/rules.md, Front matter, Identity and URLs), every fault with file, line and key.
 
 Pure: same bytes, configuration and types, same result. Must not know other documents or the clock: equal URLs are the catalog's to find,
-`status_at` is told the time.
+`status.status_at` is told the time.
 """
 
 from __future__ import annotations
@@ -12,20 +12,17 @@ from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from cmsmcp.site.config.languages import folder_language, normal
-from cmsmcp.site.documents.files import find_documents
-from cmsmcp.site.documents.frontmatter import MAX_DOCUMENT_BYTES, Split, split
+from cmsmcp.site.documents.frontmatter import Split, split
 from cmsmcp.site.documents.headings import first_heading
-from cmsmcp.site.documents.status import read_status, status_at
-from cmsmcp.site.documents.times import read_moment
+from cmsmcp.site.documents.status import read_status
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
 from cmsmcp.site.paths import is_plain
+from cmsmcp.site.times import read_moment
 from cmsmcp.site.types.fields import read_value
 from cmsmcp.site.types.registry import ContentType, TypeRegistry, entry_values, validate_entry
 from cmsmcp.site.urls import encode_segment
 from cmsmcp.site.yaml.loader import Node, Scalar, YamlFault, core_value, is_null, mapping, text, text_list
 from cmsmcp.site.yaml.values import kind_of
-
-__all__ = ["MAX_DOCUMENT_BYTES", "find_documents", "parse_document", "status_at"]
 
 T = TypeVar("T")
 MAX_SLUG = 255

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from cmsmcp.site.documents.times import read_moment
 from cmsmcp.site.model import ERROR, WARNING
+from cmsmcp.site.times import read_moment
 from cmsmcp.site.yaml.loader import Node, Scalar, is_null
 from cmsmcp.site.yaml.values import kind_of
 

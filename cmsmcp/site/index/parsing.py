@@ -11,7 +11,8 @@ from multiprocessing.connection import Connection
 
 from cmsmcp.site.catalog.entry import Entry, FileState, served_entry, unserved_entry
 from cmsmcp.site.definitions import Definitions
-from cmsmcp.site.documents.parse import MAX_DOCUMENT_BYTES, parse_document
+from cmsmcp.site.documents.frontmatter import MAX_DOCUMENT_BYTES
+from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.markdown.links import scan
 from cmsmcp.site.model import ERROR, Diagnostic
 from cmsmcp.site.paths import ABSENT, PathFault, inside, read_bounded
@@ -66,7 +67,7 @@ class Parser:
         folder = path.rpartition("/")[0]
         if folder not in self._inside:
             self._inside[folder] = inside(root, root / folder)
-        if not self._inside[folder] or not hasattr(os, "O_NOFOLLOW"):
+        if not self._inside[folder]:
             return None
         try:
             handle = os.open(f"{root}/{path}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)

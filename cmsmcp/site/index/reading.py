@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import queue
 import socket
 import subprocess
@@ -34,7 +33,7 @@ class Reading:
     def __init__(self, definitions: Definitions, processes: int) -> None:
         self._definitions = definitions
         self._parser = Parser(definitions)
-        self._count = processes if os.name == "posix" else 0
+        self._count = processes
         self._children: list[tuple[subprocess.Popen[bytes], Connection]] = []
 
     def __enter__(self) -> Reading:

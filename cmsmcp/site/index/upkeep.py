@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cmsmcp.site.catalog.reader import REBUILD_MARK
+from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.index.indexer import Indexer, Stopped
 from cmsmcp.site.index.watcher import watch_site
-from cmsmcp.site.index.writer_lock import WriterLock
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cmsmcp.site.documents.times import read_moment
+from cmsmcp.site.times import read_moment
 from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, integer, is_null, mapping, number, text, text_list
 
 TEXTS = frozenset({"string", "text", "richtext", "uid"})

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from cmsmcp.site.documents.times import read_moment
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
+from cmsmcp.site.times import read_moment
 from cmsmcp.site.types.fields import ARRAY_TYPES, RELATIONS, TYPES, Field, plain_key_order
 from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, is_null, load, mapping, text, text_list
 
