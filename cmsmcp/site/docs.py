@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge, TimedOut
-from cmsmcp.site.documents.headings import first_heading
+from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded, read_head
 from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk

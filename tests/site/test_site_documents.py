@@ -50,6 +50,8 @@ def test_titles_are_text_and_default_to_the_slug(site, head: str, title: str) ->
 @pytest.mark.parametrize(("body", "title"), [
     ("intro\n\n## The `real` *title* ##\n# Second", "The real title"), ("```\n# code\n```\nSetext title\n===\n", "Setext title"),
     ("[Linked](http://x) text\n---\n", "Linked text"), ("no heading", "my page"), ("#hash\n#\n", "my page"), ("~~~\n# a\n", "my page"),
+    ("<!--\n# old\n-->\n# New {#id}\n", "New"), ("    # code\n\n## ![Logo](l.png) Home", "Logo Home"), ("- a\n\n      # code\n\n# B", "B"),
+    ("two\nlines\n===\n", "two lines"), ("text\n\n" * 400 + "# Deep\n", "Deep"), ("# " + "x" * 600, "x" * 500),
 ])
 def test_without_front_matter_the_first_heading_is_the_title_and_it_is_published(site, body: str, title: str) -> None:
     """docs/rules.md, Odd places."""

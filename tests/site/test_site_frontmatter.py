@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cmsmcp.site.documents.frontmatter import MAX_BLOCK, MAX_DOCUMENT_BYTES, split
-from cmsmcp.site.documents.headings import first_heading
+from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.yaml.loader import core_value
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cmsmcp.site.markdown.links import foundry_slug, github_slug, scan
+from cmsmcp.site.markdown.links import first_heading, foundry_slug, github_slug, scan
 
 REFERENCE = MarkdownIt("commonmark").enable("table")
 REFERENCE.normalizeLink = lambda url: url
@@ -146,3 +146,12 @@ def test_hostile_text_takes_linear_time(prefix):
     for pattern in HOSTILE:
         scan(prefix + pattern * (20_000 // len(pattern)))
     assert time.process_time() - begin < 10
+
+
+HEADED = ["# A", "## B *c*", "text", "", "===", "---", "```", "> # q", "- x", "    # code", "<!-- #", "-->", "#"]
+
+
+@given(st.lists(st.sampled_from(HEADED)).map("\n".join))
+def test_the_first_heading_is_the_first_of_all_headings(body):
+    """One reader of headings: a title never differs from what the search and the fragments know."""
+    assert first_heading(body) == next(iter(scan(body).headings), "")

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from cmsmcp.site.config.languages import folder_language, normal
 from cmsmcp.site.documents.frontmatter import Split, split
-from cmsmcp.site.documents.headings import first_heading
 from cmsmcp.site.documents.status import read_status
+from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
 from cmsmcp.site.paths import is_plain
 from cmsmcp.site.times import read_moment

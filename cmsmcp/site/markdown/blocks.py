@@ -1,8 +1,9 @@
 """The blocks of a Markdown body: paragraphs, headings, table rows, code and raw HTML, each with its line.
 
-CommonMark's block rules plus GitHub's tables, in one pass over the lines. It exists because the index reads every
-document of a site: markdown-it's block rules alone took 0.5–0.9 ms per 300 words here, this takes a tenth of that.
-The tests hold it to markdown-it on whole corpora. Knows nothing of links or of sites.
+CommonMark's block rules plus GitHub's tables, in one pass over the lines. It exists because the index reads every document of a
+site: measured, it is 13 times faster than markdown-it's block rules on plain prose and 3 times on real documents (0.30 ms against
+0.96 ms for one of 537 words), which is 9 % of indexing. The tests hold it to markdown-it on whole corpora. Knows nothing of links or
+of sites.
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ _NOT_GITHUB = re.compile(r"[^a-z0-9 _-]+")
 _NOT_FOUNDRY = re.compile(r"[^a-z0-9\s-]+")
 _DASHES = re.compile(r"[\s-]+")
 _CELL = re.compile(r"(?<!\\)\|")
+MAX_TITLE = 500
+_BEGINNINGS = (2_000, 32_000)
+"""Characters. Most documents have their first heading in the first few lines; one that begins after 32,000 is none."""
 _SCRIPT = re.compile(r"\s*<(?:script|style)\b", re.IGNORECASE)
 
 
@@ -41,6 +44,21 @@ def scan(body: str, first_line: int = 1) -> BodyScan:
     for block in read:
         scanner.read(block)
     return scanner.result()
+
+
+def first_heading(body: str) -> str:
+    """The plain text of the first heading, at most MAX_TITLE characters, for a document that has no title of its own; "" if none."""
+    for size in _BEGINNINGS:
+        beginning = body if len(body) <= size else body[: body.rfind("\n", 0, size) + 1]
+        for block in blocks.read_blocks(beginning):
+            if block.kind == blocks.HEADING:
+                text, _ = _without_id(block.text)
+                text = read_inline(text, {}).text if has_markup(text) else text
+                if plain := " ".join(text.split()):
+                    return plain[:MAX_TITLE]
+        if beginning is body:
+            break
+    return ""
 
 
 class Slugs:
@@ -76,6 +94,13 @@ def _numbered(slug: str, seen: dict[str, int]) -> str:
     count = seen.get(slug, -1) + 1
     seen[slug] = count
     return f"{slug}-{count}" if count else slug
+
+
+def _without_id(heading: str) -> tuple[str, str | None]:
+    """A heading's text without the id that it gives itself at its end (`{#id}`), and that id."""
+    if heading.endswith("}") and (explicit := _HEADING_ID.search(heading[-160:])):
+        return heading[: heading.rindex("{#")], explicit.group(1)
+    return heading, None
 
 
 class _Scanner:
@@ -115,10 +140,9 @@ class _Scanner:
             self._add_text(self._inline(block.text, block.line))
 
     def _read_heading(self, block: Block) -> None:
-        text = block.text
-        if text.endswith("}") and (explicit := _HEADING_ID.search(text[-160:])):
-            self._anchors[explicit.group(1)] = None
-            text = text[: text.rindex("{#")]
+        text, explicit = _without_id(block.text)
+        if explicit is not None:
+            self._anchors[explicit] = None
         plain = " ".join(self._inline(text, block.line).split())
         if plain:
             self._headings.append(plain)
