@@ -48,7 +48,7 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     service = Service(
         policy, Once(discover_capabilities), lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name
     )
-    open_to = Caller(client="local", scopes=policy.scopes, name="local") if door.auth == "none" else None
+    open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
     gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to, open_sessions(chosen))
     doors = [blueprint(service, gate), *describe_resource(chosen)]

@@ -24,7 +24,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     site = Once(lambda: open_chosen(chosen, write=True))
     policy = chosen.settings.policy
     service = Service(policy, Once(discover_capabilities), lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)
-    caller = Caller(client="local", scopes=policy.scopes, name="local")  # every scope the configuration enables, no token (F38, F39)
+    caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True
     warm_up.start()

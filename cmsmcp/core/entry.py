@@ -103,6 +103,7 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
             permit=toll.permit,
             lease_ms=lease_ms,
             token_id=caller.token_id,
+            registered=caller.registered,
             intent=intent if toll.audited else None,
             refusal=refusal,
         )

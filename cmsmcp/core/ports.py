@@ -239,6 +239,7 @@ class Caller:
     """Who asks. `client` keys the rate limit; `capabilities` are CMS capabilities, `{"*"}` for a local actor.
 
     `scopes` are those the caller holds (token, or configured for stdio), already cut to what the configuration enables.
+    `registered`: the token is one of ours, so that the registry must know it.
     """
 
     client: str
@@ -246,8 +247,7 @@ class Caller:
     capabilities: frozenset[str] = frozenset({"*"})
     subject: str | None = None
     token_id: str | None = None
-    name: str = ""
-    expires_at: int | None = None
+    registered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,8 @@ class Ask:
     """One governed request, as the admission decides it. `event_id` is unique (it is also the permit's name).
 
     `cost` is in rate units; `permit` says whether it occupies one of `max_concurrency`; `lease_ms` bounds a permit
-    whose holder died; `intent` is the audit record to append when admitted, `refusal` the one to append when not.
+    whose holder died; a `registered` token is refused unless the registry knows it; `intent` is the audit record to
+    append when admitted, `refusal` the one to append when not.
     """
 
     event_id: str
@@ -264,6 +265,7 @@ class Ask:
     permit: bool
     lease_ms: int
     token_id: str | None = None
+    registered: bool = False
     intent: Mapping[str, str] | None = None
     refusal: Mapping[str, str] | None = None
 

@@ -59,8 +59,6 @@ class ExternalIssuer:
             capabilities=_capabilities(claims, scopes),
             subject=subject,
             token_id=f"external:{jti}" if isinstance(jti, str) and 0 < len(jti) <= MAX_TEXT else None,
-            name=subject,
-            expires_at=int(claims["exp"]),
         )
 
     def _verified(self, token: str) -> Mapping[str, Any]:

@@ -137,8 +137,7 @@ class Tokens:
             capabilities=frozenset(claims["capabilities"]),
             subject=None if claims["sub"] == jti else claims["sub"],
             token_id=jti,
-            name=claims.get("name", ""),
-            expires_at=claims["exp"],
+            registered=True,
         )
 
     def _claims(self, token: str) -> Mapping[str, Any]:

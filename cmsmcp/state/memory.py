@@ -33,14 +33,19 @@ def _microseconds() -> int:
 
 
 class MemoryAdmission:
-    """Implements `core.ports.Admission`. `clock` gives microseconds since the epoch; `revoked` holds ids of revoked tokens."""
+    """Implements `core.ports.Admission`. `clock` gives microseconds since the epoch.
+
+    `issued` (None: any) and `revoked` hold ids of tokens.
+    """
 
     def __init__(
-        self, policy: Policy, audit: AuditSink, clock: Callable[[], int] = _microseconds, revoked: Container[str] = frozenset(),
+        self, policy: Policy, audit: AuditSink, clock: Callable[[], int] = _microseconds, *,
+        issued: Container[str] | None = None, revoked: Container[str] = frozenset(),
     ) -> None:
         self._policy = policy
         self._audit = audit
         self._clock = clock
+        self._issued = issued
         self._revoked = revoked
         self._lock = threading.Lock()
         self._debts: dict[str, Debt] = {}
@@ -50,7 +55,7 @@ class MemoryAdmission:
     def admit(self, ask: Ask) -> Verdict:
         with self._lock:
             now = self._clock()
-            if ask.token_id is not None and ask.token_id in self._revoked:
+            if ask.token_id is not None and self._is_withdrawn(ask.token_id, ask.registered):
                 return self._refuse(ask, Verdict("revoked"))
             if ask.event_id in self._permits:
                 return Verdict(None)
@@ -79,6 +84,9 @@ class MemoryAdmission:
     def record(self, event: Mapping[str, str]) -> None:
         with self._lock:
             self._append(event)
+
+    def _is_withdrawn(self, token_id: str, registered: bool) -> bool:
+        return token_id in self._revoked or (registered and self._issued is not None and token_id not in self._issued)
 
     def _in_flight(self, now: int) -> int:
         """Permits held, once those whose holders died have lapsed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import signal
 import socket
@@ -12,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cmsmcp.state.redis.client import Client
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -65,6 +69,30 @@ def test_with_one_redis_two_servers_share_a_site_and_end_by_signal(new_place: An
         assert server.process.wait(20) == code
         assert time.monotonic() - began < 8
         assert not alive(children) and "Traceback" not in server.log
+
+
+def test_a_token_made_before_the_server_works_and_one_its_registry_lost_does_not(new_place: Any, start: Any) -> None:
+    """Tokens can be made while nothing runs; what revokes them is then kept in the same place."""
+    place = new_place()
+    kept, revoked = place.token(), place.token()
+    jti = json.loads(base64.urlsafe_b64decode(revoked.split(".")[1] + "=="))["jti"]
+    assert place.run("tokens", "revoke", "--site", str(place.site), jti).returncode == 0
+    server = start(place, "--workers", "1")
+    assert [server.post(PING, {"Authorization": f"Bearer {token}"}).status for token in (kept, revoked)] == [200, 401]
+    client = Client(json_url(place))
+    client.call("FLUSHALL")
+    client.close()
+    for token in (kept, revoked):
+        refused = server.post(PING, {"Authorization": f"Bearer {token}"})
+        assert refused.status == 401 and "new one" in refused.json["error"]["message"]
+    assert server.post(PING, {"Authorization": f"Bearer {place.token()}"}).status == 200
+    server.stop()
+
+
+def json_url(place: Any) -> str:
+    """Where the private Redis of a running server listens."""
+    [found] = (place.site.parent / "state").glob("*/redis.json")
+    return f"unix://{json.loads(found.read_text())['socket']}"
 
 
 def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new_place: Any, start: Any) -> None:

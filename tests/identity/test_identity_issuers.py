@@ -56,7 +56,7 @@ def test_a_token_of_a_trusted_issuer_passes_beside_our_own(bearers: Bearers, idp
     assert caller.scopes == {"read:content", "read:docs"}, "unknown and reserved scopes are left out"
     assert caller.capabilities == {"documents.read", "dashboard.read"}
     assert (caller.client, caller.subject, caller.token_id) == (f"{idp.name}#ana", "ana", "external:j1")
-    assert bearers.authenticate(f"Bearer {OWN.create(Grant('own')).token}", "mcp").name == "own"
+    assert bearers.authenticate(f"Bearer {OWN.create(Grant('own')).token}", "mcp").registered
 
 
 @pytest.mark.parametrize(("changed", "scopes", "capabilities"), [

@@ -31,12 +31,17 @@ class Place(Protocol):
 
     def admission(self, policy: Policy) -> Admission: ...
     def records(self) -> list[dict[str, str]]: ...
+    def register(self, jti: str) -> None: ...
     def revoke(self, jti: str) -> None: ...
+    def forget(self) -> None:
+        """Lose everything, as a store that was emptied."""
+        ...
 
 
 class InMemory:
     def __init__(self) -> None:
         self._kept: list[dict[str, str]] = []
+        self._issued: set[str] = set()
         self._revoked: set[str] = set()
         self.full = False
 
@@ -46,13 +51,20 @@ class InMemory:
         self._kept.append(dict(record))
 
     def admission(self, policy: Policy) -> Admission:
-        return MemoryAdmission(policy, self, revoked=self._revoked)  # type: ignore[arg-type]
+        return MemoryAdmission(policy, self, issued=self._issued, revoked=self._revoked)  # type: ignore[arg-type]
 
     def records(self) -> list[dict[str, str]]:
         return self._kept
 
+    def register(self, jti: str) -> None:
+        self._issued.add(jti)
+
     def revoke(self, jti: str) -> None:
         self._revoked.add(jti)
+
+    def forget(self) -> None:
+        self._issued.clear()
+        self._revoked.clear()
 
 
 class OnRedis:
@@ -67,11 +79,16 @@ class OnRedis:
         entries = self._client.call("XRANGE", Keys(self._site).audit, "-", "+")
         return [{fields[i].decode(): fields[i + 1].decode() for i in range(0, len(fields), 2)} for _, fields in entries]
 
-    def revoke(self, jti: str) -> None:
-        tokens = RedisTokens(self._client, self._site)
+    def register(self, jti: str) -> None:
         now = int(time.time())
-        tokens.register(TokenRecord(jti, "t", "mcp-server", "read:content", now, now + 60))
-        tokens.revoke(jti)
+        RedisTokens(self._client, self._site).register(TokenRecord(jti, "t", "mcp-server", "read:content", now, now + 60))
+
+    def revoke(self, jti: str) -> None:
+        RedisTokens(self._client, self._site).revoke(jti)
+
+    def forget(self) -> None:
+        for key in self._client.call("KEYS", Keys(self._site).audit.removesuffix("audit") + "*"):
+            self._client.call("DEL", key)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -208,12 +225,26 @@ def test_a_refusal_by_one_limit_charges_no_other(place: Place) -> None:
 def test_a_revoked_token_is_refused_whatever_else_holds(place: Place) -> None:
     """C061: with the next request."""
     admission = place.admission(Policy(rate=FAST))
+    place.register("t1")
     assert admission.admit(ask(token_id="t1")).reason is None
     place.revoke("t1")
     refused = {"event": "r", "phase": "refusal"}
     assert admission.admit(ask(token_id="t1", permit=True, refusal=refused)).reason == "revoked"
     assert reasons(admission, [ask(token_id="t2"), ask()]) == [None, None]
     assert place.records() == [{**refused, "reason": "revoked"}]
+
+
+def test_a_token_of_ours_that_the_registry_has_lost_is_refused(place: Place) -> None:
+    """Else an emptied store would give every revoked token its rights back. Tokens of other issuers are in no registry."""
+    admission = place.admission(Policy(rate=FAST))
+    for jti in ("kept", "revoked"):
+        place.register(jti)
+    place.revoke("revoked")
+    both = [ask(token_id=jti, registered=True) for jti in ("kept", "revoked")]
+    assert reasons(admission, both) == [None, "revoked"]
+    place.forget()
+    assert reasons(admission, [ask(token_id=jti, registered=True) for jti in ("kept", "revoked")]) == ["revoked"] * 2
+    assert reasons(admission, [ask(token_id="external:1"), ask()]) == [None, None]
 
 
 def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> None:

@@ -2,7 +2,7 @@
 -- written last, so that a refusal by one limit charges no other. Arithmetic as in governance/limits.py: whole numbers below 2^53.
 -- KEYS: 1 the client's debt, 2 permits (member: event id, score: expiry in ms), 3 the token's record, 4 the audit stream
 -- ARGV: 1 requests per minute, 2 burst, 3 cost, 4 permit wanted (0/1), 5 most permits, 6 lease in ms, 7 event id,
---       8 how many strings of intent follow, then the intent's names and values, then the refusal's
+--       8 the token must be on record (0/1), 9 how many strings of intent follow, then the intent's names and values, then the refusal's
 -- Returns {reason: 0 admitted, 1 rate, 2 concurrency, 3 revoked; retry after ms; units left; epoch ms at which the debt is paid}
 local UNIT = 60000000
 local DAY_MS = 86400000
@@ -12,7 +12,7 @@ local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local now_ms = math.floor(now / 1000)
 local rpm, ceiling, cost = tonumber(ARGV[1]), tonumber(ARGV[2]) * UNIT, tonumber(ARGV[3]) * UNIT
-local event, intents = ARGV[7], tonumber(ARGV[8])
+local event, intents = ARGV[7], tonumber(ARGV[9])
 
 local function append(from, to, ...)
   if to < from then return end
@@ -34,12 +34,13 @@ local left = math.floor((ceiling - debt) / UNIT)
 local function paid_at(points) return math.ceil((now + math.ceil(points / rpm)) / 1000) end
 
 local function refuse(code, reason, retry_ms)
-  append(9 + intents, #ARGV, 'reason', reason)
+  append(10 + intents, #ARGV, 'reason', reason)
   return {code, retry_ms, left, paid_at(debt)}
 end
 
 local token = redis.call('HMGET', KEYS[3], 'revoked', 'created', 'used')
-if token[1] then return refuse(3, 'revoked', 0) end
+-- a registry that was emptied must not give revoked tokens their rights back
+if token[1] or (ARGV[8] == '1' and not token[2]) then return refuse(3, 'revoked', 0) end
 if redis.call('ZSCORE', KEYS[2], event) then return {0, 0, left, paid_at(debt)} end
 local wanted = debt + cost
 if wanted > ceiling then return refuse(1, 'rate', math.ceil(math.ceil((wanted - ceiling) / rpm) / 1000)) end
@@ -57,5 +58,5 @@ if ARGV[4] == '1' then
   redis.call('PEXPIRE', KEYS[2], DAY_MS)
 end
 if token[2] and now_ms - 60000 > tonumber(token[3] or 0) * 1000 then redis.call('HSET', KEYS[3], 'used', clock[1]) end
-append(9, 8 + intents)
+append(10, 9 + intents)
 return {0, 0, math.floor((ceiling - wanted) / UNIT), paid_at(wanted)}

@@ -43,7 +43,7 @@ class RedisAdmission:
         reason, retry_after_ms, remaining, reset_ms = self._decide(
             4, keys.rate(self._bucket + ask.client), keys.permits, keys.token(ask.token_id or "none"), keys.audit,
             *self._rate, ask.cost, int(ask.permit), self._max_concurrency, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
-            len(intent), *intent, *_flat(ask.refusal, without="reason"),
+            int(ask.registered), len(intent), *intent, *_flat(ask.refusal, without="reason"),
         )
         return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
 
