@@ -33,7 +33,7 @@ def texts(*places: str) -> Iterator[tuple[str, str]]:
     for place in places:
         start = ROOT / place
         for path in sorted(start.rglob("*")) if start.is_dir() else [start]:
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and not {"__pycache__", "node_modules"} & set(path.parts):
                 try:
                     yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
                 except UnicodeDecodeError:
