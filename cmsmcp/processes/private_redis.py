@@ -20,6 +20,8 @@ from cmsmcp.processes.supervisor import Child
 
 MAX_SOCKET_PATH = 100
 START_SECONDS = 10.0
+MAX_MEMORY = "512mb"
+"""As config/redis.conf; docs/audit.md says how long that lasts."""
 
 
 class RedisUnavailable(Exception):
@@ -106,7 +108,8 @@ def _command(program: str, place: Path, data: Path) -> list[str]:
     # a power cut about a second.
     options = {
         "port": "0", "unixsocket": str(place), "unixsocketperm": "700", "dir": str(data), "daemonize": "no", "loglevel": "warning",
-        "appendonly": "yes", "appendfsync": "everysec", "save": "", "maxmemory-policy": "noeviction",
+        "appendonly": "yes", "appendfsync": "everysec", "save": "", "maxmemory": MAX_MEMORY,
+        "maxmemory-policy": "noeviction",
     }
     return [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
 

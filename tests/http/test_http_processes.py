@@ -137,6 +137,14 @@ def test_a_state_folder_named_from_where_it_is_started_is_the_same_for_all(new_p
     server.stop()
 
 
+def test_the_private_redis_is_bounded_and_refuses_rather_than_forget(redis_url: str) -> None:
+    """As config/redis.conf: else its memory is the machine's, and what is killed then is not chosen by us."""
+    client = Client(redis_url)
+    held = dict(zip(*[iter(client.call("CONFIG", "GET", "maxmemory*"))] * 2, strict=True))
+    assert (held[b"maxmemory"], held[b"maxmemory-policy"]) == (str(512 * 2**20).encode(), b"noeviction")
+    client.close()
+
+
 def test_a_busy_port_is_refused_before_anything_starts(new_place: Any) -> None:
     place = new_place()
     with socket.create_server(("127.0.0.1", 0)) as taken:
