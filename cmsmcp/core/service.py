@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import charge
-from cmsmcp.core.exchange import Exchange, Ports
+from cmsmcp.core.exchange import Exchange, Ports, Visit
 from cmsmcp.core.methods import Method, find_method
 from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
@@ -123,15 +123,17 @@ class Service:
         flight = connection.begin(message.id)
         if flight is None:
             return _invalid("a request with this id is still running.", message.id)
-        era = classify(message, headers, connection.revision)
-        exchange = Exchange(
-            message.method, caller, flight, self.ports, message, era if isinstance(era, Era) else Era(MODERN), connection, headers
-        )
+        era: Era | Refusal = Era(MODERN)
         try:
+            era = classify(message, headers, connection.revision)
+            known = era if isinstance(era, Era) else Era(MODERN)
+            exchange = Exchange(message.method, caller, flight, self.ports, message, known, connection, headers)
             method = _admissible(exchange, era)
         except Exception as error:
             connection.end(message.id, flight)
-            return _failed(exchange, error, refused=True) if isinstance(error, errors.CallError) else _broken(exchange)
+            if not isinstance(error, errors.CallError):
+                return _broken(message)
+            return _failed(error, message.id, unknown_method=404 if isinstance(era, Era) and era.modern else 200)
         if method.at_once:
             return self._answer(exchange, method)
         return partial(self._answer, exchange, method)
@@ -143,9 +145,9 @@ class Service:
         except Cancelled:
             outcome = Outcome()
         except errors.CallError as error:
-            outcome = _failed(exchange, error)
+            outcome = _failed(error, exchange.request.id)
         except Exception:
-            outcome = _broken(exchange)
+            outcome = _broken(exchange.request)
         finally:
             exchange.connection.end(exchange.request.id, exchange.flight)
         return Outcome() if exchange.flight.cancelled else outcome
@@ -161,9 +163,19 @@ class Service:
                 outcome = self._begin(member, caller, connection, headers)
             if not isinstance(outcome, Outcome):
                 outcome = outcome()
+            if outcome.unpaid:
+                outcome = self._charged(outcome, caller, getattr(member, "id", None))
             if outcome.body is not None:
                 replies.append(outcome.body)
         return Outcome(jsonrpc.batch_reply(replies)) if replies else ACCEPTED
+
+    def _charged(self, outcome: Outcome, caller: Caller, id: jsonrpc.Id | None) -> Outcome:
+        """A door charges an address for one whole message only; of a batch each faulty member costs its client."""
+        try:
+            charge(Visit("batch", caller, Flight(), self.ports))
+        except errors.CallError as error:
+            return _failed(error, id)
+        return outcome
 
 
 def _admissible(exchange: Exchange, era: Era | Refusal) -> Method:
@@ -211,13 +223,13 @@ def _take(message: jsonrpc.Notification | jsonrpc.Response, connection: Connecti
     return ACCEPTED
 
 
-def _failed(exchange: Exchange, error: errors.CallError, *, refused: bool = False) -> Outcome:
-    """`refused`: the ladder refused it, before any method ran (over HTTP 400, or 404 for an unknown method of the modern era)."""
-    status = _STATUS.get(error.code, 400 if refused else 200)
-    if refused and error.code == errors.METHOD_NOT_FOUND:
-        status = 404 if exchange.era.modern else 200
+def _failed(error: errors.CallError, id: jsonrpc.Id | None, *, unknown_method: int | None = None) -> Outcome:
+    """`unknown_method`: the ladder refused it, before any method ran; the status if that was its fault (400 for every other)."""
+    status = _STATUS.get(error.code, 200 if unknown_method is None else 400)
+    if unknown_method is not None and error.code == errors.METHOD_NOT_FOUND:
+        status = unknown_method
     return Outcome(
-        jsonrpc.error_reply(exchange.request.id, error.code, error.message, error.data),
+        jsonrpc.error_reply(id, error.code, error.message, error.data),
         error.code,
         retry_after=getattr(error, "retry_after", None),
         status=status,
@@ -225,11 +237,11 @@ def _failed(exchange: Exchange, error: errors.CallError, *, refused: bool = Fals
     )
 
 
-def _broken(exchange: Exchange) -> Outcome:
+def _broken(request: jsonrpc.Request) -> Outcome:
     reference = os.urandom(6).hex()
-    _log.exception("internal error %s in %s", reference, exchange.request.method)
+    _log.exception("internal error %s in %s", reference, request.method)
     message = f"Internal error (reference {reference})"
-    return Outcome(jsonrpc.error_reply(exchange.request.id, errors.INTERNAL_ERROR, message), errors.INTERNAL_ERROR)
+    return Outcome(jsonrpc.error_reply(request.id, errors.INTERNAL_ERROR, message), errors.INTERNAL_ERROR)
 
 
 def _records(site_name: str, arguments: bool) -> AuditRecords:

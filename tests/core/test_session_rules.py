@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cmsmcp.core.ports import Verdict
 from cmsmcp.core.session import Connection
 from cmsmcp.protocol.eras import declared
 
@@ -92,6 +93,32 @@ def test_what_is_no_message_is_unpaid(b, raw: bytes) -> None:
     assert "error" in b.send(raw, LEGACY)
     assert (b.outcome.status, b.outcome.unpaid) == (400, True)
     assert b.admission.asks == []
+
+
+def test_a_faulty_member_of_a_batch_is_paid_by_its_client(b) -> None:
+    """Else a list of 50 pieces of rubbish would be free, also for a token that was revoked."""
+    b.connection = Connection("2025-03-26")
+    rubbish = [{}, 7, {"jsonrpc": "2.0", "id": 1, "method": "initialize"}, {"jsonrpc": "2.0", "method": "notifications/x"}]
+    assert [reply["error"]["code"] for reply in b.send(rubbish, {"mcp-protocol-version": "2025-03-26"})] == [-32600] * 3
+    assert [(ask.cost, ask.permit) for ask in b.admission.asks] == [(1, False)] * 3 and b.admission.balanced()
+    b.admission.verdict = Verdict("revoked")
+    assert [reply["error"]["code"] for reply in b.send(rubbish, {"mcp-protocol-version": "2025-03-26"})] == [4010] * 3
+
+
+def test_whatever_breaks_before_a_method_is_found_is_an_internal_error_and_frees_the_id(b, monkeypatch) -> None:
+    """The service never raises: a door would answer in its own way, and the id would be taken for good."""
+
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("cmsmcp.core.service.classify", broken)
+        reply = b.ask("ping", id="x")
+        assert (reply["id"], reply["error"]["code"]) == ("x", -32603)
+    with monkeypatch.context() as patch:
+        patch.setattr("cmsmcp.core.service.Exchange", broken)
+        assert b.ask("ping", id="x")["error"]["code"] == -32603
+    assert b.ask("ping", id="x")["result"] == {}
 
 
 def test_a_refused_request_is_paid_by_its_client(b) -> None:

@@ -48,7 +48,7 @@ class RedisAdmission:
         return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
 
     def renew(self, event_id: str, lease_ms: int) -> None:
-        """On Redis's clock, by plain commands, because a full Redis refuses scripts that write."""
+        """On Redis's clock. A full Redis refuses it, but then it admits nothing either."""
         try:
             seconds, microseconds = self._client.call("TIME")
             lapses = int(seconds) * 1000 + int(microseconds) // 1000 + min(lease_ms, MAX_LEASE_MS)
