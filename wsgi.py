@@ -1,5 +1,5 @@
-"""For any WSGI server started in a site's folder: `gunicorn -c config/gunicorn.conf.py wsgi:app`."""
+"""For any WSGI server: `CMSMCP_SITE=/path/to/site gunicorn -c config/gunicorn.conf.py wsgi:app` (docs/operations.md)."""
 
-from cmsmcp.app import from_folder
+from cmsmcp.app import from_environment
 
-app = from_folder()
+app = from_environment()

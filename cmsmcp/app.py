@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from flask import Blueprint, Flask, jsonify, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
 from cmsmcp.bootstrap.http import open_doors
-from cmsmcp.settings import SettingsError, SiteChoice
+from cmsmcp.settings import SettingsError, SiteChoice, read_environment
 
 APP_LOAD_ERROR = 4
 """gunicorn's code for an application that cannot be loaded: it then stops instead of starting workers for ever."""
@@ -26,10 +26,23 @@ def from_folder(site: str = ".", *, env: str = "", overlays: Sequence[str] = (),
     try:
         doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays))), bind)
     except SettingsError as error:
-        for line in error.lines:
-            print(f"cmsmcp: {line}", file=sys.stderr)
-        sys.exit(APP_LOAD_ERROR)
+        _stop(error)
     return create_app(doors.blueprints, doors.missing)
+
+
+def from_environment() -> Flask:
+    """The application that serves the site named by `CMSMCP_SITE`, else the one in the current folder."""
+    try:
+        site = read_environment().site
+    except SettingsError as error:
+        _stop(error)
+    return from_folder(str(site or Path()))
+
+
+def _stop(error: SettingsError) -> NoReturn:
+    for line in error.lines:
+        print(f"cmsmcp: {line}", file=sys.stderr)
+    sys.exit(APP_LOAD_ERROR)
 
 
 def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Sequence[str]]) -> Flask:

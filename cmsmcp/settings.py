@@ -46,11 +46,12 @@ class SiteChoice:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Without `redis_url` or `state_dir`, that variable is not set; `secrets` are newest first, and empty when it is not set."""
+    """Without `redis_url`, `state_dir` or `site`, that variable is not set; `secrets` are newest first, and empty when it is not set."""
 
     redis_url: str | None = None
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     state_dir: Path | None = None
+    site: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +101,19 @@ class Settings:
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
-    """The three variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
+    """The variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
     faults = [f"{name} is set but empty; give it a value or unset it" for name in _VARIABLES if not variables.get(name, "x").strip()]
     if faults:
         raise SettingsError(*faults)
     state = variables.get("CMSMCP_STATE_DIR")
     secrets = tuple(part.strip().encode() for part in variables.get("CMSMCP_SECRET_KEY", "").split(",") if part.strip())
-    return Environment(variables.get("REDIS_URL"), secrets, Path(state).expanduser() if state else None)
+    site = variables.get("CMSMCP_SITE")
+    folders = (Path(folder).expanduser() if folder else None for folder in (state, site))
+    return Environment(variables.get("REDIS_URL"), secrets, *folders)
 
 
-_VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR")
+_VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE")
 
 
 def environment_elsewhere(environment: Environment) -> dict[str, str]:

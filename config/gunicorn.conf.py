@@ -1,4 +1,7 @@
-"""For `gunicorn wsgi:app` in a site's folder. `cmsmcp serve` uses the same values and also runs the indexer and a private Redis."""
+"""For plain gunicorn: `CMSMCP_SITE=/path/to/site gunicorn -c config/gunicorn.conf.py wsgi:app` (docs/operations.md).
+
+`cmsmcp serve` uses the same values; it also runs the indexer and, without REDIS_URL, a private Redis.
+"""
 
 from cmsmcp.processes.gunicorn_conf import *  # noqa: F403
 

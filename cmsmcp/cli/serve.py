@@ -68,11 +68,11 @@ def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
     """Serve a site over HTTP: POST /mcp with a token.
 
     With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
+    SIGHUP reads the configuration again; one that is faulty is not taken. SIGTERM lets calls in flight end.
     """
     chosen = choose(choice)
     with listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
-        if chosen.settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
-            raise SettingsError("mcp.auth is none, which is for loopback only; bind 127.0.0.1, or set mcp.auth: token")
+        _require_tokens_in_public(chosen, listener)
         if make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
@@ -95,12 +95,29 @@ def _run(host: Host, workers: int, demo: bool) -> int:
         require_redis(client)
         client.close()
         children += [_sidecar(host), _gunicorn(host, workers)]
-        return Supervisor(children, _tell).run(lambda: is_ready(host.address), _on_ready(host, demo))
+        return Supervisor(children, _tell, lambda: _is_sound(host)).run(lambda: is_ready(host.address), _on_ready(host, demo))
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
     finally:
         if private is not None:
             private.stop()
+
+
+def _require_tokens_in_public(chosen: Chosen, listener: socket.socket) -> None:
+    if chosen.settings.door.auth == "none" and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+        raise SettingsError("mcp.auth is none, which is for loopback only; bind 127.0.0.1, or set mcp.auth: token")
+
+
+def _is_sound(host: Host) -> bool:
+    """Whether the configuration, as it stands now, could be started with. If not, says why."""
+    try:
+        _require_tokens_in_public(choose(host.chosen.choice), host.listener)
+    except SettingsError as error:
+        for line in (*error.lines, "the configuration of before stays in force"):
+            _tell(line)
+        return False
+    _tell("reading the configuration again")
+    return True
 
 
 def listen(bind: str, another: str = "--bind") -> socket.socket:
@@ -149,7 +166,7 @@ def _sidecar(host: Host) -> Child:
     for overlay in host.chosen.choice.overlays:
         options += ["--config-overlay", str(overlay.absolute())]
     command_line = [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.chosen.root), *options]
-    return Child("the indexer", command_line, host.chosen.state, environment_elsewhere(host.chosen.environment), patience=8.0)
+    return Child("the indexer", command_line, host.chosen.state, environment_elsewhere(host.chosen.environment), patience=8.0, reloads=True)
 
 
 def _gunicorn(host: Host, workers: int) -> Child:
@@ -162,7 +179,9 @@ def _gunicorn(host: Host, workers: int) -> Child:
         "--bind", f"fd://{handle}", "--workers", str(workers), app,
     ]
     environment = environment_elsewhere(host.chosen.environment)
-    return Child("gunicorn", command_line, host.chosen.state, environment, vital=True, pass_fds=(handle,), patience=STOP_SECONDS)
+    return Child(
+        "gunicorn", command_line, host.chosen.state, environment, vital=True, pass_fds=(handle,), patience=STOP_SECONDS, reloads=True
+    )
 
 
 def _on_ready(host: Host, demo: bool) -> Callable[[], None]:

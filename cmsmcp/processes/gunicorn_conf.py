@@ -8,6 +8,8 @@ import time
 from http import HTTPStatus
 from typing import Any
 
+from cmsmcp.processes.gunicorn_reload import post_fork, when_ready  # noqa: F401 - hooks of gunicorn's
+
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
 worker_connections = 1_000
 keepalive = 5

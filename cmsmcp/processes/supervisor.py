@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmsmcp.processes.leash import spawn, stop
+from cmsmcp.processes.terminal import Terminal
 
 POLL_SECONDS = 0.1
 FIRST_PAUSE = 0.5
@@ -39,6 +40,7 @@ class Child:
     pass_fds: Sequence[int] = ()
     patience: float = 5.0
     output: Path | None = None
+    reloads: bool = False
     process: subprocess.Popen[bytes] | None = None
     pause: float = FIRST_PAUSE
     due: float = 0.0
@@ -51,12 +53,17 @@ class Child:
 
 
 class Supervisor:
-    """`run()` returns the exit code: 0 after SIGTERM or SIGHUP, 130 after Ctrl-C, 1 when a vital process ended or none became ready."""
+    """`run()` returns the exit code: 0 after SIGTERM or when the terminal is gone, 130 after Ctrl-C, 1 when a vital process ended or none
+    became ready. On any other SIGHUP `is_sound` is asked whether what stands in the configuration now can be used; it says why not.
+    """
 
-    def __init__(self, children: Sequence[Child], tell: Callable[[str], None]) -> None:
+    def __init__(self, children: Sequence[Child], tell: Callable[[str], None], is_sound: Callable[[], bool] = lambda: True) -> None:
         self._children = list(children)
         self._tell = tell
+        self._is_sound = is_sound
         self._signal: int | None = None
+        self._terminal = Terminal()
+        self._ready = False
 
     def run(self, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> int:
         """Start everything; call `on_ready` once `is_ready` says yes (it is asked ten times a second)."""
@@ -72,6 +79,7 @@ class Supervisor:
             return self._watch(reader, is_ready, on_ready)
         finally:
             self._end()
+            self._terminal.close()
             signal.set_wakeup_fd(before)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
@@ -79,21 +87,39 @@ class Supervisor:
             os.close(writer)
 
     def _note(self, number: int, _frame: object) -> None:
-        self._signal = number
+        if self._signal in (None, signal.SIGHUP):
+            self._signal = number
 
     def _watch(self, reader: int, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> int:
-        ready = False
-        while self._signal is None:
-            if not ready and is_ready():
-                ready = True
+        while not self._is_to_end():
+            if not self._ready and is_ready():
+                self._ready = True
                 on_ready()
             ended = self._mend()
             if ended is not None:
                 self._tell(f"{ended.name} ended with code {ended.process.returncode if ended.process else '?'}; stopping")
                 return 1
-            if select.select([reader], [], [], POLL_SECONDS if not ready or self._waiting() else None)[0]:
+            if select.select([reader], [], [], POLL_SECONDS if not self._ready or self._waiting() else None)[0]:
                 os.read(reader, 4096)
         return 130 if self._signal == signal.SIGINT else 0
+
+    def _is_to_end(self) -> bool:
+        """Whether a signal says so. A SIGHUP does when the terminal is gone; otherwise it has the configuration read again, once all
+        are up: before, it would end a process that does not listen for it yet.
+        """
+        if self._signal != signal.SIGHUP or self._terminal.is_gone():
+            return self._signal is not None
+        if self._ready:
+            self._signal = None
+            self._reload()
+        return False
+
+    def _reload(self) -> None:
+        if not self._is_sound():
+            return
+        for child in self._children:
+            if child.reloads and child.process is not None and child.process.poll() is None:
+                child.process.send_signal(signal.SIGHUP)
 
     def _waiting(self) -> bool:
         return any(child.due for child in self._children)

@@ -237,7 +237,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else "" if value is None else repr(value)
 
 
-@pytest.mark.parametrize("name", ["REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR"])
+@pytest.mark.parametrize("name", ["REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE"])
 def test_a_variable_that_is_set_but_empty_is_a_fault(name: str) -> None:
     """C068 (an empty URL), C070 (an empty variable)."""
     with pytest.raises(SettingsError, match=name):

@@ -85,7 +85,7 @@ def test_the_apps_user_can_do_what_the_app_does_and_no_more(guarded: Any) -> Non
     admission, audit, tokens = RedisAdmission(client, Policy(), "s"), RedisAudit(client, "s"), RedisTokens(client, "s")
     tokens.register(TokenRecord("j1", "n", "mcp-server", "read:content", int(time.time()), int(time.time()) + 60))
     for number in range(2):  # EVAL, then EVALSHA
-        assert admission.admit(Ask(f"e{number}", "c", 1, True, 1000, "j1", {"event": "e", "phase": "intent"})).reason is None
+        assert admission.admit(Ask(f"e{number}", "c", 1, True, 1000, "j1", intent={"event": "e", "phase": "intent"})).reason is None
     admission.release("e0", {"event": "e", "phase": "outcome"})
     admission.record({"event": "e", "phase": "refusal"})
     client.settle()

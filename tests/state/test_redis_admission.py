@@ -110,7 +110,7 @@ def test_every_key_is_in_one_hash_tag_and_all_but_the_audit_expire(client: Clien
     admission = RedisAdmission(client, Policy(), site)
     tokens = RedisTokens(client, site)
     tokens.register(TokenRecord("j1", "n", "mcp-server", "read:content", int(time.time()), int(time.time()) + 60))
-    admission.admit(Ask("e", "a client {x}", 1, True, 1000, "j1", {"event": "e"}))
+    admission.admit(Ask("e", "a client {x}", 1, True, 1000, "j1", intent={"event": "e"}))
     tag = Keys(site).audit[: -len("audit")]
     keys = [key.decode() for key in client.call("KEYS", tag.replace("[", "\\[") + "*")]
     assert len(keys) == 5
@@ -160,11 +160,12 @@ def test_a_restart_that_nobody_noticed_costs_no_refusal(own_redis: Any) -> None:
 def test_a_full_redis_refuses_but_still_lets_permits_go(own_redis: Any) -> None:
     """docs/rules.md, Redis: out of memory. Nothing that cannot be recorded is admitted."""
     client = Client(own_redis.url)
-    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=1), "s")
+    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=2), "s")
     assert admission.admit(ask("held")).reason is None
     client.call("CONFIG", "SET", "maxmemory", "1")
-    with pytest.raises(Unavailable, match="cannot record"):
-        admission.admit(ask("refused", permit=False))
+    for permit in (False, True):
+        with pytest.raises(Unavailable, match="cannot record"):
+            admission.admit(ask("refused", permit=permit))
     admission.release("held", {"event": "held", "phase": "outcome"})
     client.settle()
     assert client.unacknowledged == 1, "the outcome that could not be kept is counted"

@@ -44,17 +44,18 @@ if token[1] or (ARGV[8] == '1' and not token[2]) then return refuse(3, 'revoked'
 if redis.call('ZSCORE', KEYS[2], event) then return {0, 0, left, paid_at(debt)} end
 local wanted = debt + cost
 if wanted > ceiling then return refuse(1, 'rate', math.ceil(math.ceil((wanted - ceiling) / rpm) / 1000)) end
-if ARGV[4] == '1' then
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms)
-  if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[5]) then return refuse(2, 'concurrency', 1000) end
+if ARGV[4] == '1' and redis.call('ZCOUNT', KEYS[2], '(' .. whole(now_ms), '+inf') >= tonumber(ARGV[5]) then
+  return refuse(2, 'concurrency', 1000)
 end
 
+-- The first write decides whether a full Redis refuses: it must be one that takes memory, because after any other all are let through.
 if cost > 0 then
   local ttl = math.ceil(wanted / rpm / 1000) + 1000
   redis.call('SET', KEYS[1], whole(wanted) .. ' ' .. whole(now), 'PX', whole(ttl))
 end
 if ARGV[4] == '1' then
   redis.call('ZADD', KEYS[2], whole(now_ms + tonumber(ARGV[6])), event)
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now_ms))
   redis.call('PEXPIRE', KEYS[2], DAY_MS)
 end
 if token[2] and now_ms - 60000 > tonumber(token[3] or 0) * 1000 then redis.call('HSET', KEYS[3], 'used', clock[1]) end

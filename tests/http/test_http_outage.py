@@ -1,0 +1,204 @@
+"""Redis away, full, paused, restarted, demoted: what callers get, for how long, and that it heals without a restart
+(docs/operations.md, "When Redis is away"; bounds: a refusal within 0.5 s, service again within 2 s)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cmsmcp.processes.private_redis import find_server
+from cmsmcp.state.redis.client import Client
+
+PING = b'{"jsonrpc":"2.0","id":41,"method":"ping"}'
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}}).encode()
+HEAL_SECONDS = 2.0
+
+
+class Redis:
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="co-", dir="/tmp"))
+        self.url = f"unix://{self.folder / 's'}"
+        self.start()
+
+    def start(self) -> None:
+        options = ["--port", "0", "--unixsocket", str(self.folder / "s"), "--dir", str(self.folder), "--save", "", "--appendonly", "yes"]
+        self.process = subprocess.Popen([find_server(), *options, "--loglevel", "nothing"], stdout=subprocess.DEVNULL)
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            return self.command("PING") == b"PONG"
+        except Exception:  # noqa: BLE001 - not up yet
+            return False
+
+    def command(self, *words: str) -> Any:
+        client = Client(self.url, timeout=2.0)
+        try:
+            return client.call(*words)
+        finally:
+            client.close()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def until(condition: Callable[[], Any], seconds: float = 10.0) -> float:
+    """How long it took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, f"not within {seconds} s"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    made = Redis()
+    yield made
+    made.kill()
+    shutil.rmtree(made.folder)
+
+
+@pytest.fixture(scope="module")
+def host(new_place: Any, start: Any, redis: Redis) -> Any:
+    place = new_place().with_(REDIS_URL=redis.url, CMSMCP_SECRET_KEY="k" * 40)
+    config = place.site / "content/config/site.yaml"
+    fast = "audit: true\n  max_concurrency: 4\n  rate_limit: {requests_per_minute: 1000000, burst: 100000}\n"
+    limits = "  capabilities: {list_documents: {timeout: 0.2}}\n"
+    config.write_text(config.read_text().replace("audit: true\n", fast + limits))
+    return start(place, "--workers", "2")
+
+
+@pytest.fixture(scope="module")
+def headers(host: Any) -> dict[str, str]:
+    return {"Authorization": f"Bearer {host.place.token()}"}
+
+
+def assert_closed(host: Any, headers: dict[str, str]) -> None:
+    """Refused with 5030 and a time to wait, quickly, on both workers; alive all the same, but not ready."""
+    slowest = 0.0
+    for _ in range(12):
+        began = time.monotonic()
+        reply = host.post(PING, headers)
+        slowest = max(slowest, time.monotonic() - began)
+        assert (reply.status, reply.json["error"]["code"], reply.headers["Retry-After"]) == (503, 5030, "1")
+        assert reply.json["error"]["data"] == {"retry_after": 1} and "redis" not in reply.json["error"]["message"].lower()
+    assert slowest < 0.5
+    assert host.post(b"", path="/healthz", method="GET").status == 200
+    ready = host.post(b"", path="/readyz", method="GET")
+    assert (ready.status, ready.json["missing"]) == (503, ["redis"])
+    assert host.post(PING, {"Authorization": "Bearer wrong"}).status == 401, "a refusal needs no Redis"
+
+
+def heals(host: Any, headers: dict[str, str]) -> float:
+    return until(lambda: [host.post(LIST, headers).status for _ in range(6)] == [200] * 6, HEAL_SECONDS + 1)
+
+
+@pytest.mark.parametrize("case", ["killed", "paused", "restarted", "scripts flushed"])
+def test_it_heals_by_itself(host: Any, headers: dict[str, str], redis: Redis, case: str) -> None:
+    assert host.post(LIST, headers).status == 200
+    if case == "killed":
+        redis.kill()
+        assert_closed(host, headers)
+        redis.start()
+    elif case == "paused":
+        redis.process.send_signal(signal.SIGSTOP)
+        until(lambda: host.post(PING, headers).status == 503)
+        assert_closed(host, headers)
+        time.sleep(3)  # the case: three seconds of silence
+        redis.process.send_signal(signal.SIGCONT)
+    elif case == "restarted":
+        redis.kill()
+        redis.start()
+    else:
+        redis.command("SCRIPT", "FLUSH")
+        assert [host.post(LIST, headers).status for _ in range(6)] == [200] * 6, "not one refusal"
+    assert heals(host, headers) < HEAL_SECONDS
+    assert redis.command("EXISTS", "cmsmcp:{my-site}:permits") == 0 or redis.command("ZCARD", "cmsmcp:{my-site}:permits") <= 4
+
+
+@pytest.mark.parametrize(("spoil", "mend"), [
+    (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+    (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+], ids=["full", "read-only replica"])
+def test_a_redis_that_cannot_write_serves_nobody(host: Any, headers: dict[str, str], redis: Redis, spoil: Any, mend: Any) -> None:
+    """What cannot be recorded is not done. It answers, so the host counts as ready: only the calls say what is wrong."""
+    redis.command(*spoil)
+    try:
+        for _ in range(6):
+            began = time.monotonic()
+            reply = host.post(LIST, headers)
+            assert (reply.status, reply.json["error"]["code"], reply.headers["Retry-After"]) == (503, 5030, "1")
+            assert time.monotonic() - began < 0.5
+        assert host.post(b"", path="/healthz", method="GET").status == 200
+    finally:
+        redis.command(*mend)
+    assert heals(host, headers) < HEAL_SECONDS
+
+
+def test_a_revocation_while_redis_is_away_fails_loudly(host: Any, redis: Redis) -> None:
+    """C061."""
+    redis.kill()
+    try:
+        done = host.place.run("tokens", "revoke", "--site", str(host.place.site), "0" * 32)
+        assert done.returncode == 2 and "REDIS_URL" in done.stderr
+    finally:
+        redis.start()
+
+
+def test_a_killed_worker_leaks_no_permit(host: Any, headers: dict[str, str], redis: Redis) -> None:
+    """Its permits lapse with their lease (time limit and 5 s), not before: the work might still run."""
+    permits = "cmsmcp:{my-site}:permits"
+    for _ in range(20):
+        stop = threading.Event()
+        callers = [threading.Thread(target=_ask, args=(host, headers, stop)) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        until(lambda: redis.command("ZCARD", permits) > 0)
+        for worker in _workers(host):
+            os.kill(worker, signal.SIGKILL)
+        stop.set()
+        for caller in callers:
+            caller.join()
+        if redis.command("ZCARD", permits) > 0:
+            break
+    leaked = redis.command("ZCARD", permits)
+    assert 0 < leaked <= 4
+    redis.command("ZADD", permits, str(int(time.time() * 1000) + 3_000), "one", str(int(time.time() * 1000) + 3_000), "two",
+                  str(int(time.time() * 1000) + 3_000), "three", str(int(time.time() * 1000) + 3_000), "four")
+    until(lambda: host.post(LIST, headers).status == 429)
+    assert until(lambda: host.post(LIST, headers).status == 200) <= 6.0
+    until(lambda: [_count(redis, permits)] == [0], 7)
+
+
+def _count(redis: Redis, key: str) -> int:
+    now = int(time.time() * 1000)
+    return int(redis.command("ZCOUNT", key, str(now), "+inf"))
+
+
+def _ask(host: Any, headers: dict[str, str], stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            host.post(LIST, headers)
+        except (OSError, ValueError, Exception):  # noqa: BLE001 - its worker was killed
+            continue
+
+
+def _workers(host: Any) -> list[int]:
+    def children(process: int) -> list[int]:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+    gunicorn = next(one for one in children(host.process.pid) if b"gunicorn" in Path(f"/proc/{one}/cmdline").read_bytes())
+    return children(gunicorn)
