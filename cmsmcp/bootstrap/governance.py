@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
+from cmsmcp.called import command
 from cmsmcp.core.ports import Admission, Ask, Verdict
 from cmsmcp.governance.policy import Policy
 from cmsmcp.identity.tokens import Grant, Issued
@@ -89,7 +90,12 @@ def list_tokens(chosen: Chosen) -> list[TokenRecord]:
 def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
     """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
     with _registry(chosen) as registry:
-        return registry.revoke(jti)
+        try:
+            return registry.revoke(jti)
+        except NotFound as error:
+            choice = chosen.choice
+            listed = command("tokens list", choice.folder, choice.env, choice.overlays)
+            raise SettingsError(f"{error.message} Those that exist are shown by: {listed}") from None
 
 
 @contextmanager

@@ -63,7 +63,7 @@ class RedisTokens:
     def get(self, jti: str) -> TokenRecord:
         found = _record(jti, self._do([("HMGET", self._keys.token(jti), *_FIELDS)])[0])
         if found is None:
-            raise NotFound("token", jti, hint="cmsmcp tokens list shows those that exist.")
+            raise NotFound("token", jti)
         return found
 
     def newest(self) -> list[TokenRecord]:
