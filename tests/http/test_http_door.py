@@ -326,6 +326,22 @@ def test_refusals_of_one_address_run_dry_and_do_not_touch_its_tokens() -> None:
     assert post(client).status_code == 200
 
 
+RUBBISH = [(b"{", {}), (b"[]", {}), (b'{"jsonrpc":"2.0","method":"x"}', {"Mcp-Session-Id": "junk"}), (PING, {"Content-Type": "text/plain"})]
+
+
+@pytest.mark.parametrize(("body", "headers"), RUBBISH)
+def test_rubbish_under_a_good_token_is_paid_by_the_address_too(body: bytes, headers: dict[str, str]) -> None:
+    """docs/rules.md, HTTP order of checks: up to here nobody's budget was asked. Valid traffic from there is served all the while."""
+    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    sent = {**JSON, **bearer(), **headers}
+    replies = [client.post("/mcp", data=body, headers=sent) for _ in range(5)]
+    assert [reply.status_code for reply in replies][3:] == [429, 429] and all(reply.status_code != 429 for reply in replies[:3])
+    assert replies[4].json["error"]["code"] == 4290
+    assert replies[4].json["error"]["data"]["retry_after"] == int(replies[4].headers["Retry-After"]) >= 1
+    same = {name: value for name, value in sent.items() if name == "Authorization"} | JSON
+    assert [client.post("/mcp", data=PING, headers=same).status_code for _ in range(4)] == [200, 200, 200, 429]
+
+
 def test_the_address_behind_a_trusted_proxy_counts_and_a_forged_one_does_not() -> None:
     """Left of the last trusted proxy anyone may have written what X-Forwarded-For says."""
     peers = Peers(proxies=["10.0.0.0/8"])
