@@ -57,10 +57,12 @@ def pre_request(worker: Any, req: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """gunicorn's own refusals (a broken request line, headers over a limit) are HTML; every body of ours is JSON."""
+    """gunicorn's own refusals (a broken request line, headers over a limit) are HTML; every body of ours is JSON. One log for both."""
     from gunicorn import util
 
     util.write_error = _write_error
+    ours = logging.getLogger("cmsmcp")
+    ours.handlers, ours.propagate = worker.log.error_log.handlers, False
     logging.getLogger("gunicorn.error").addFilter(_without_what_was_sent)
 
 
