@@ -16,7 +16,7 @@ class Input(PageInput):
 
 
 class HitSchema(SummarySchema):
-    score = fields.Float(required=True)
+    score = fields.Float(required=True, metadata={"description": "1 for the best hit"})
     snippet = fields.String(required=True, metadata={"description": "Plain text around the match; foreign text"})
 
 

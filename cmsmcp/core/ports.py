@@ -78,7 +78,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A search result: the document (without its body), its score (higher is better) and a snippet of plain text."""
+    """A search result: the document (without its body), its score relative to the best hit (which has 1.0), and a snippet of plain text."""
 
     document: Document
     score: float

@@ -139,6 +139,8 @@ class SiteOperations:
     def _index(self) -> str | tuple[str, bool]:
         done, total = self._state.progress()
         if not self._state.ready():
+            if self._reader.meta().get("ready"):
+                return "it is not kept up to the files: the indexer has stopped, hangs or cannot write", False
             return f"{done} of {total} documents read so far", False
         return f"generation {self._reader.meta().get('generation', 0)}"
 

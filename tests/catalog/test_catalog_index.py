@@ -20,14 +20,14 @@ from cmsmcp.core.ports import Visibility
 from cmsmcp.protocol.errors import InvalidArguments, Unavailable
 from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.catalog.reader import CatalogReader
-from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.catalog.state import KEPT_NAME, STALE_SECONDS, IndexState, note_kept
 from cmsmcp.site.catalog.writer import CATALOG_NAME
 from cmsmcp.site.catalog.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.definitions import load_definitions
 from cmsmcp.site.index import reading
 from cmsmcp.site.index.indexer import Indexer, Stopped
 from cmsmcp.site.index.parsing import Gone, Parser
-from cmsmcp.site.open import open_site
+from cmsmcp.site.open import index_folder, open_site
 from cmsmcp.site.search.engine import SEARCH_NAME
 
 RECIPE = """name: Recipe
@@ -293,11 +293,52 @@ def test_early_calls_wait_and_then_say_how_far_it_is(tmp_path: Path) -> None:
     catalog.set_meta(done=3, total=9)
     with pytest.raises(Unavailable, match=r"being built \(3 of 9 documents\)"):
         IndexState(tmp_path, CatalogReader(tmp_path)).await_ready(Deadline(0.4))
+    note_kept(tmp_path)
     timer = threading.Timer(0.2, lambda: catalog.set_meta(ready=1, generation=1))
     timer.start()
     assert IndexState(tmp_path, CatalogReader(tmp_path)).await_ready(Deadline(10))["generation"] == 1
     timer.join()
     lock.release()
+
+
+def test_an_index_that_nobody_keeps_is_not_served_from(make_site: Any) -> None:
+    """docs/rules.md, Index: a page may have been withdrawn since; so it is the same for a hung writer and a full disk."""
+    site = make_site({"pages/a.md": "a"})
+    state = IndexState(site.state, site.reader)
+    assert state.ready()
+    long_ago = time.time() - STALE_SECONDS - 1
+    os.utime(site.state / KEPT_NAME, (long_ago, long_ago))
+    assert not state.ready()
+    lock = WriterLock(site.state)
+    assert lock.acquire()
+    with pytest.raises(Unavailable, match="behind the files"):
+        state.await_ready(Deadline(0.4))
+    lock.release()
+    site.indexer.attest()
+    assert state.await_ready(Deadline(1))["ready"]
+
+
+@pytest.mark.parametrize("lost", ["catalog", "search", "everything"])
+def test_derived_files_that_vanish_are_made_anew(tmp_path: Path, lost: str) -> None:
+    """Derived data is disposable at any time, under a running server too."""
+    root, state = tmp_path / "site", tmp_path / "state"
+    _page(root / "content/config/site.yaml", "name: x\n")
+    _page(root / "content/pages/a.md", "lantern")
+    site, folder = open_site(root, state), index_folder(state)
+    site.start()
+    assert _hits(site, "lantern")
+    for path in folder.iterdir():
+        if lost == "everything" or path.name.startswith(lost):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def served() -> bool:
+        try:
+            return bool(_hits(site, "lantern")) and (folder / SEARCH_NAME).exists() and (folder / CATALOG_NAME).exists()
+        except Unavailable:
+            return False
+
+    eventually(served, 20)
+    site.close()
 
 
 def _page(path: Path, text: str) -> None:

@@ -1,11 +1,13 @@
-"""How far the index is, as a reader sees it: which generation, and whether there is one at all yet.
+"""How far the index is, as a reader sees it: which generation, whether there is one at all yet, and whether it is kept up to the files.
 
 Readers ask the catalog at most every 0.2 s. While the very first build runs, calls wait for it, each as long as its own deadline
-allows.
+allows. An index that nobody keeps is not served from: a page may have been withdrawn since.
 """
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,8 +25,18 @@ _GRACE = 2.0
 """Seconds to wait for a writer to appear, where none holds the lock."""
 
 
+KEPT_NAME = "kept"
+"""A file of this name is touched by the writer whenever it knows that the index is up to the files, and at each step of a build."""
+STALE_SECONDS = 15.0
+"""How long its last touch is believed: the writer touches it four times a second, a busy machine some seconds late."""
+
+
+def note_kept(folder: Path) -> None:
+    (folder / KEPT_NAME).touch()
+
+
 class IndexState:
-    """`ready` needs a catalog that has been complete once; later rebuilds are served from while they run."""
+    """`ready` needs a catalog that has been complete once and is kept up to the files; later rebuilds are served from while they run."""
 
     def __init__(self, folder: Path, reader: CatalogReader, sleep: Callable[[float], None] = time.sleep) -> None:
         self._folder = folder
@@ -32,7 +44,14 @@ class IndexState:
         self._sleep = sleep
 
     def ready(self) -> bool:
-        return bool(self._reader.meta().get("ready"))
+        return bool(self._reader.meta().get("ready")) and self.idle_seconds() <= STALE_SECONDS
+
+    def idle_seconds(self) -> float:
+        """Since the writer last said that it keeps the index; infinite if it never did."""
+        try:
+            return time.time() - os.stat(self._folder / KEPT_NAME).st_mtime  # noqa: PTH116 - Path.stat costs three times as much
+        except OSError:
+            return math.inf
 
     def progress(self) -> tuple[int, int]:
         """(documents read, documents found) of the running build, or of the last one."""
@@ -42,7 +61,7 @@ class IndexState:
     def await_ready(self, deadline: Deadline) -> Mapping[str, Any]:
         """The catalog's `meta`, once there is one to serve from. Raises Unavailable shortly before the deadline passes."""
         waited = 0.0
-        while not (meta := self._reader.meta()).get("ready"):
+        while not ((meta := self._reader.meta()).get("ready") and self.idle_seconds() <= STALE_SECONDS):
             deadline.check()
             if deadline.remaining() <= _RESERVE or (waited >= _GRACE and not writer_is_alive(self._folder)):
                 raise self._not_ready(meta)
@@ -52,6 +71,8 @@ class IndexState:
 
     def _not_ready(self, meta: Mapping[str, Any]) -> Unavailable:
         if not writer_is_alive(self._folder):
-            return Unavailable("The site is not indexed and no indexer is running; start one with `cmsmcp serve`.", retry_after=5)
+            return Unavailable("The site is not kept indexed and no indexer is running; start one with `cmsmcp serve`.", retry_after=5)
+        if meta.get("ready"):
+            return Unavailable("The index is behind the files: its keeper does not report. Try again in a moment.", retry_after=5)
         done, total = int(meta.get("done", 0)), int(meta.get("total", 0))
         return Unavailable(f"The index is being built ({done} of {total} documents); try again in a moment.", retry_after=1)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from cmsmcp.site.catalog.entry import Entry, FileState
 from cmsmcp.site.catalog.reader import REBUILD_MARK
+from cmsmcp.site.catalog.state import note_kept
 from cmsmcp.site.catalog.writer import Catalog, Twin
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.data.navigation import load_menus
@@ -33,6 +34,10 @@ _MANY = 1_000
 """Changed documents from which a build takes memory and processes."""
 
 Progress = Callable[[int, int], None]
+
+
+class Displaced(Exception):
+    """Somebody removed or replaced the files that are written to. Derived data may go at any time; it is made anew."""
 
 
 class Stopped(Exception):
@@ -65,10 +70,27 @@ class Indexer:
         if self._search.fresh:
             with self.catalog.transaction():
                 self.catalog.mark_all_unsearched()
+                self.catalog.set_meta(searchable=0)
+        self._places = self._look()
 
     def close(self) -> None:
         self._search.close()
         self.catalog.close()
+
+    def attest(self) -> None:
+        """Note that the index is kept up to the files at this moment (`catalog.state` believes it for a while).
+
+        Raises Displaced when what it is written to is not there any more.
+        """
+        if self._look() != self._places:
+            raise Displaced
+        note_kept(self._folder)
+
+    def _look(self) -> list[int]:
+        try:
+            return [path.stat().st_ino for path in (self.catalog.path, self._search.path)]
+        except OSError:
+            raise Displaced from None
 
     @property
     def generation(self) -> int:
@@ -91,12 +113,14 @@ class Indexer:
         try:
             if (self._folder / REBUILD_MARK).exists():
                 raise sqlite3.DatabaseError("a reader found damage")
-            return self._build(changed)
+            built = self._build(changed)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             self._begin_anew()
-            return self._build(None)
+            built = self._build(None)
+        self.attest()
+        return built
 
     def _check(self) -> None:
         if self._stopped():
@@ -177,7 +201,7 @@ class Indexer:
         self._search.commit()
         with catalog.transaction():
             catalog.clear_unsearched()
-            catalog.set_meta(generation=self.generation + 1, fingerprint=self._definitions.fingerprint, ready=1)
+            catalog.set_meta(generation=self.generation + 1, fingerprint=self._definitions.fingerprint, ready=1, searchable=1)
         return True
 
     def _note_site(self, hidden: Sequence[Twin], faults: list[Diagnostic] | None) -> bool:
@@ -209,6 +233,7 @@ class Indexer:
             self._search.put(row, found.get(row))
 
     def _note_progress(self, done: int, total: int) -> None:
+        self.attest()
         if total >= _MANY or not self.catalog.meta("ready"):
             self.catalog.set_meta(done=done, total=total)
         self._progress(done, total)

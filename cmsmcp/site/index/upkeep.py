@@ -14,7 +14,7 @@ from pathlib import Path
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
-from cmsmcp.site.index.indexer import Indexer, Stopped
+from cmsmcp.site.index.indexer import Displaced, Indexer, Stopped
 from cmsmcp.site.index.watcher import watch_site
 
 _log = logging.getLogger(__name__)
@@ -53,6 +53,8 @@ class Upkeep:
                     self._keep()
             except Stopped:
                 continue
+            except Displaced:
+                _log.warning("the index was removed or replaced; it is made anew")
             except ConfigFault as fault:
                 _log.error("the site is not indexed: %s", fault)
             except Exception:
@@ -71,6 +73,7 @@ class Upkeep:
                     next_walk = self._build(indexer, changed) or next_walk
                 elif changed is None or time.monotonic() >= next_walk or (self._folder / REBUILD_MARK).exists():
                     next_walk = self._build(indexer, None)
+                indexer.attest()
         finally:
             indexer.close()
 

@@ -86,7 +86,7 @@ class SearchWriter:
     """The one writer. `fresh` says that the index was begun anew: every document must be added again."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / SEARCH_NAME
+        self.path = path = folder / SEARCH_NAME
         for old in folder.glob("search-*"):
             if old != path:
                 shutil.rmtree(old, ignore_errors=True)
@@ -161,7 +161,7 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best rows, best first, with their scores; `total` counts every match."""
+    """The best rows, best first, with their scores (1.0 for the best hit); `total` counts every match."""
 
     rows: Sequence[tuple[float, int]]
     total: int
@@ -199,5 +199,7 @@ class SearchReader:
         parts.append((Occur.Must, visible_query(schema, wanted.visibility, wanted.now)))
         result = searcher.search(Query.boolean_query(parts), limit=depth, count=True)
         rows = searcher.fast_field_values("row", [address for _, address in result.hits])
-        scored = [(float(f"{score:.5g}"), int(row)) for (score, _), row in zip(result.hits, rows, strict=True) if row is not None]
+        # Relative to the best hit: BM25's own numbers count every document with the word, those the caller may not see too.
+        best = result.hits[0][0] if result.hits else 1.0
+        scored = [(float(f"{score / best:.5g}"), int(row)) for (score, _), row in zip(result.hits, rows, strict=True) if row is not None]
         return Ranking(scored, result.count)  # type: ignore[attr-defined]  # there, though its stub does not say so

@@ -51,6 +51,8 @@ class Searching:
     ) -> Page[Hit]:
         """`languages` are those the site has (or the one asked for): they choose the stemmers."""
         question = ["search", query, type, lang, sorted(visibility.statuses), visibility.owner]
+        if not self._reader.meta().get("searchable", 1):
+            raise Unavailable("The search index is being refilled; try again in a moment.", retry_after=1)
         seen, last = 0, None
         if cursor is not None:
             seen, *last = decode_cursor(question, cursor, _POSITION)
