@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 _SAFE = "!$&'()*+,;=:@~"
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -45,6 +45,24 @@ def normal_url(url: str) -> str:
         return url
     path, query, fragment = split_url(url)
     return normal_path(path) + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
+
+
+def own_path(url: str, base_url: str) -> str | None:
+    """`url` as a path of this site (query and fragment kept), however the site's own address is written in it: case of scheme and
+    host, default port, `//host`. None for another place."""
+    if not is_absolute(url):
+        return url
+    try:
+        parts, base = urlsplit(url), urlsplit(base_url)
+        same = parts.hostname == base.hostname and (parts.port or base.port) in (base.port, 80, 443)
+    except ValueError:
+        return None
+    if not base.hostname or not same or parts.scheme.lower() not in ("", "http", "https"):
+        return None
+    below, path = base.path.rstrip("/"), parts.path
+    if (path + "/").startswith(below + "/"):
+        path = path[len(below) :]
+    return (path or "/") + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
 
 
 def split_url(url: str) -> tuple[str, str, str]:

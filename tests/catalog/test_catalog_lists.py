@@ -254,3 +254,23 @@ def test_a_hidden_menu_entry_takes_what_is_below_it(make_site: Any) -> None:
         "- {name: Open, url: open, items: [{name: Shut, url: '/shut?a#b'}]}\n",
     })
     assert site.navigation()["menus"] == {"main": [{"name": "Open", "url": "/open/"}]}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/secret/", "secret", "https://own.example/secret/", "HTTPS://own.example/secret/", "https://OWN.example/secret",
+        "http://own.example/secret/?a=1#b", "//own.example/secret/", "https://own.example:443/secret/", "/moved/", "/tags/hushed/",
+    ],
+)  # fmt: skip
+def test_a_menu_shows_no_way_to_a_draft_however_it_is_spelled(make_site: Any, url: str) -> None:
+    """C044: by the site's own address in any spelling, by a redirect, by a term that only drafts carry."""
+    config = "name: test\nbase_url: https://own.example\n"
+    site = make_site({"pages/secret.md": ("hush", {"draft": "true", "tags": "[hushed]"}), "pages/open.md": "open"}, config)
+    site.write("data/navigation.yaml", f"main:\n  - {{name: open, url: /open/}}\n  - {{name: hidden, url: '{url}'}}\n")
+    site.write("data/redirects.yaml", "redirects:\n  - {from: /moved/, to: /again/}\n  - {from: /again/, to: /secret/}\n")
+    site.build()
+    assert [entry["name"] for entry in site.navigation()["menus"]["main"]] == ["open"]
+    site.write("content/pages/secret.md", "---\ntags: [hushed]\n---\nnot any more\n")
+    site.build()
+    assert [entry["name"] for entry in site.navigation()["menus"]["main"]] == ["open", "hidden"]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
@@ -24,7 +24,7 @@ from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, read_bounded
-from cmsmcp.site.urls import is_absolute, normal_path, split_url
+from cmsmcp.site.urls import is_absolute, normal_path, own_path, split_url
 
 # What the site's server answers itself, beside the feeds (docs/rules.md, Identity and URLs); the bundle is made of the CSS files.
 _FIXED = ("/search.json", "/preview-links.json", "/assets/css/foundry.bundle.css", "/robots.txt", "/favicon.ico")
@@ -100,28 +100,9 @@ class Survey:
         path = admin.get("path") if isinstance(admin, dict) else None
         return ("/__", normal_path(path)) if isinstance(path, str) and path.strip("/ ") else ("/__",)
 
-    @cached_property
-    def _base(self) -> tuple[str, str]:
-        try:
-            parts = urlsplit(self.config.base_url)
-        except ValueError:
-            return "", ""
-        return parts.netloc.lower(), parts.path.rstrip("/")
-
     def local(self, target: str) -> str | None:
         """`target` as a path of this site (query and fragment kept) if it starts with `/` or with the site's own base URL."""
-        if target.startswith("/") and not target.startswith("//"):
-            return target
-        host, below = self._base
-        if not host or not target.lower().startswith(("http://", "https://", "//")):
-            return None
-        try:
-            parts = urlsplit(target)
-        except ValueError:
-            return None
-        if parts.netloc.lower() != host or not (parts.path + "/").startswith(below + "/"):
-            return None
-        return (parts.path[len(below) :] or "/") + (f"#{parts.fragment}" if parts.fragment else "")
+        return own_path(target, self.config.base_url) if target.startswith("/") or is_absolute(target) else None
 
     def resolve(self, path: str) -> Target | None:
         """Where a path of this site leads, or None if nowhere. Query and fragment do not count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cmsmcp.site.urls import is_absolute, normal_path, split_url
+from cmsmcp.site.urls import normal_path, own_path, split_url
 
 
 def url_spellings(url: str, base_url: str) -> list[str]:
@@ -10,10 +10,8 @@ def url_spellings(url: str, base_url: str) -> list[str]:
 
     A URL of another place is returned as it is: no document has it.
     """
-    base = base_url.rstrip("/")
-    if base and (url == base or url.startswith(f"{base}/")):
-        url = url[len(base) :]
-    if is_absolute(url):
+    path = own_path(url, base_url)
+    if path is None:
         return [url]
-    path = normal_path(split_url(url)[0])
+    path = normal_path(split_url(path)[0])
     return list(dict.fromkeys((path, f"{path.rstrip('/')}/")))

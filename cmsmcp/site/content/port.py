@@ -107,7 +107,7 @@ class CatalogContent:
         """See the port and `published`."""
         self._state.await_ready(deadline)
         lang = self._check(None, lang)
-        return read_navigation(self._reader, self._definitions().config.base_url, lang, self._clock(), deadline)
+        return read_navigation(self._reader, self._definitions().config, lang, self._clock(), deadline)
 
     def _check(self, type: str | None, lang: str | None) -> str | None:
         """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""
