@@ -68,6 +68,7 @@ def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
     """Serve a site over HTTP: POST /mcp with a token.
 
     With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
+    Tokens are made out to mcp.public_url or, without it, to the site's name: change either and they are refused.
     SIGHUP reads the configuration again; one that is faulty is not taken. SIGTERM lets calls in flight end.
     """
     chosen = choose(choice)
