@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,22 @@ class Once(Generic[T]):
 
     def made(self) -> T | None:
         return self._made[0] if self._made else None
+
+
+class Recent(Generic[T]):
+    """Makes a thing anew when the last one is older than `seconds`."""
+
+    def __init__(self, make: Callable[[], T], seconds: float) -> None:
+        self._make = make
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._made: list[tuple[float, T]] = []
+
+    def __call__(self) -> T:
+        with self._lock:
+            if not self._made or time.monotonic() - self._made[0][0] > self._seconds:
+                self._made = [(time.monotonic(), self._make())]
+            return self._made[0][1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from flask import Blueprint
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
-from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
+from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, choose, discover_capabilities, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
@@ -25,6 +25,9 @@ from cmsmcp.settings import SiteChoice
 from cmsmcp.site.open import OpenSite
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.transports.http import Gate, blueprint
+
+ANSWER_SECONDS = 0.5
+"""How long an answer of `/readyz` is given again: anyone may ask, and each look costs Redis a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     doors = [blueprint(service, gate), *describe_resource(chosen)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
-    return Doors(doors, lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None))
+    missing = Recent(lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None), ANSWER_SECONDS)
+    return Doors(doors, missing)
 
 
 def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:

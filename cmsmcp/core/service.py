@@ -109,6 +109,14 @@ class Service:
             return partial(self._answer_batch, message, caller, connection, headers)
         return self._begin(message, caller, connection, headers)
 
+    def charge(self, caller: Caller, method: str, id: jsonrpc.Id | None = None) -> Outcome | None:
+        """Take the price of what is answered without a method of ours. The refusal, if it comes to that."""
+        try:
+            charge(Visit(method, caller, Flight(), self.ports))
+        except errors.CallError as error:
+            return _failed(error, id)
+        return None
+
     def _begin(
         self,
         message: jsonrpc.Request | jsonrpc.Notification | jsonrpc.Response | jsonrpc.Rejection,
@@ -164,18 +172,11 @@ class Service:
             if not isinstance(outcome, Outcome):
                 outcome = outcome()
             if outcome.unpaid:
-                outcome = self._charged(outcome, caller, getattr(member, "id", None))
+                # A door charges an address for one whole message only; of a batch each faulty member costs its client.
+                outcome = self.charge(caller, "batch", getattr(member, "id", None)) or outcome
             if outcome.body is not None:
                 replies.append(outcome.body)
         return Outcome(jsonrpc.batch_reply(replies)) if replies else ACCEPTED
-
-    def _charged(self, outcome: Outcome, caller: Caller, id: jsonrpc.Id | None) -> Outcome:
-        """A door charges an address for one whole message only; of a batch each faulty member costs its client."""
-        try:
-            charge(Visit("batch", caller, Flight(), self.ports))
-        except errors.CallError as error:
-            return _failed(error, id)
-        return outcome
 
 
 def _admissible(exchange: Exchange, era: Era | Refusal) -> Method:

@@ -15,6 +15,13 @@ from cmsmcp.identity.peers import Peers
 from cmsmcp.protocol.errors import Unavailable
 
 Environ = Mapping[str, Any]
+MAX_DIGITS = 19
+
+
+def announces_more(environ: Environ, limit: int) -> bool:
+    """Whether the announced size of the body is over the limit, or so odd that it cannot be compared."""
+    length = environ.get("CONTENT_LENGTH") or ""
+    return bool(length) and not (len(length) <= MAX_DIGITS and length.isascii() and length.isdecimal() and int(length) <= limit)
 
 
 class TurnedAway(Exception):
@@ -36,8 +43,7 @@ class Gate:
     max_request_bytes: int
 
     def check_size(self, environ: Environ) -> None:
-        length = environ.get("CONTENT_LENGTH") or ""
-        if length and (not length.isdecimal() or int(length[:20]) > self.max_request_bytes):
+        if announces_more(environ, self.max_request_bytes):
             raise TurnedAway(413, f"The request is larger than {self.max_request_bytes} bytes.")
 
     def check_origin(self, environ: Environ) -> str | None:

@@ -20,6 +20,7 @@ from werkzeug.routing import Rule
 from cmsmcp.core.ports import Admission, Ask, Caller
 from cmsmcp.core.service import Outcome, Service
 from cmsmcp.core.session import Connection
+from cmsmcp.identity.gate import announces_more
 from cmsmcp.identity.peers import Peers, is_loopback
 from cmsmcp.identity.sessions import Sessions
 from cmsmcp.identity.tokens import TokenRefused
@@ -115,7 +116,9 @@ class _Endpoint:
         caller = self._caller()
         headers = {name.lower(): value for name, value in request.headers.items()}
         if verb != "POST":
-            return _metadata(headers)
+            metadata = _metadata(headers)
+            refused = self._service.charge(caller, f"{verb} /mcp")
+            return metadata if refused is None else _response(refused, JSON)
         media_type = _check_media_types()
         _check_single_headers()
         body = _read_body(self._gate.max_request_bytes)
@@ -140,8 +143,7 @@ class _Endpoint:
         return Connection(found.revision, found.declared, lost=sessions.is_over(found))
 
     def _check_size(self) -> None:
-        length = request.environ.get("CONTENT_LENGTH", "")
-        if length and (not length.isdecimal() or int(length[:20]) > self._gate.max_request_bytes):
+        if announces_more(request.environ, self._gate.max_request_bytes):
             raise _too_large(self._gate.max_request_bytes)
 
     def _caller(self) -> Caller:
@@ -220,7 +222,7 @@ def _read_body(limit: int) -> bytes:
     environ = request.environ
     length = environ.get("CONTENT_LENGTH", "")
     chunked = not length and (environ.get("wsgi.input_terminated") or "HTTP_TRANSFER_ENCODING" in environ)
-    wanted = int(length) if length else limit + 1 if chunked else 0
+    wanted = min(int(length), limit + 1) if length else limit + 1 if chunked else 0
     try:
         body: bytes = environ["wsgi.input"].read(wanted) if wanted else b""
     except TimeoutError as error:

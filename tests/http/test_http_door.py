@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from collections.abc import Container
 from functools import partial
 from typing import Any
 
@@ -45,9 +46,11 @@ def nothing() -> Site:
     raise AssertionError("no request of these tests reads the site")
 
 
-def make_client(policy: Policy | None = None, peers: Peers | None = None, open_to: Caller | None = None) -> FlaskClient:
+def make_client(
+    policy: Policy | None = None, peers: Peers | None = None, open_to: Caller | None = None, revoked: Container[str] = ()
+) -> FlaskClient:
     policy = policy or Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
-    admission = MemoryAdmission(policy, NoAudit())
+    admission = MemoryAdmission(policy, NoAudit(), revoked=revoked)
     service = Service(policy, lambda: REGISTRY, nothing, lambda: admission, "0.0.0")
     gate = Gate(peers or Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to)
     return create_app([blueprint(service, gate)], list).test_client()
@@ -97,6 +100,20 @@ def test_get_is_planks_metadata_and_needs_a_token(client: FlaskClient) -> None:
     assert reply.status_code == 200
     assert reply.json["transport"] == "streamable-http" and reply.json["endpoint"] == "/mcp"
     assert "resources" in reply.json["capabilities"] and reply.json["protocolVersion"] == "2025-11-25"
+
+
+def test_metadata_costs_a_unit_and_is_not_for_revoked_tokens() -> None:
+    revoked: set[str] = set()
+    policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3))
+    client, held = make_client(policy, revoked=revoked), bearer()
+    assert [client.get("/mcp", headers=held).status_code for _ in range(2)] == [200, 200]
+    assert client.head("/mcp", headers=held).status_code == 200
+    limited = client.get("/mcp", headers=held)
+    assert (limited.status_code, limited.json["error"]["code"]) == (429, 4290) and int(limited.headers["Retry-After"]) > 0
+    other = bearer()
+    revoked.add(TOKENS.authenticate(other["Authorization"], "mcp").token_id or "")
+    refused = client.get("/mcp", headers=other)
+    assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, 'Bearer error="invalid_token"')
 
 
 @pytest.mark.parametrize("headers", [{"Accept": "text/event-stream"}, {"MCP-Protocol-Version": "2026-07-28"}])
@@ -265,6 +282,23 @@ def test_a_body_of_the_cap_is_read_and_one_byte_more_is_413(client: FlaskClient)
     assert over.status_code == 413 and over.json["error"]["code"] == -32600
     unknown = client.post("/mcp", headers=JSON, environ_overrides={"CONTENT_LENGTH": str(10**30)})
     assert unknown.status_code == 413, "size is judged before the token"
+
+
+@pytest.mark.parametrize("length", ["0" * 30 + str(2 * LIMIT), "0" * 19 + "5", "٣" * 3])
+def test_a_size_announced_in_an_odd_way_gets_nobody_past_the_cap(client: FlaskClient, length: str) -> None:
+    """Zeros before a number must not hide it, and no more than the cap is ever read into memory."""
+
+    class Endless(io.RawIOBase):
+        most = 0
+
+        def read(self, size: int = -1) -> bytes:
+            self.most = max(self.most, size)
+            return b" " * min(size, LIMIT + 1)
+
+    source = Endless()
+    reply = client.post("/mcp", headers={**JSON, **bearer()}, environ_overrides={"wsgi.input": source, "CONTENT_LENGTH": length})
+    assert reply.status_code == 413
+    assert source.most <= LIMIT + 1
 
 
 def test_a_chunked_body_is_read_and_capped(client: FlaskClient) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -142,6 +143,21 @@ def test_the_private_redis_is_bounded_and_refuses_rather_than_forget(redis_url: 
     client = Client(redis_url)
     held = dict(zip(*[iter(client.call("CONFIG", "GET", "maxmemory*"))] * 2, strict=True))
     assert (held[b"maxmemory"], held[b"maxmemory-policy"]) == (str(512 * 2**20).encode(), b"noeviction")
+    client.close()
+
+
+def test_a_flood_of_readiness_probes_does_not_reach_redis(server: Any) -> None:
+    """Anyone may ask, so the answer is kept for half a second."""
+    client = Client(json_url(server.place))
+
+    def pings() -> int:
+        return int((re.search(rb"cmdstat_ping:calls=(\d+)", client.call("INFO", "commandstats")) or [b"", b"0"])[1])
+
+    before, began = pings(), time.monotonic()
+    for _ in range(100):
+        assert b'"ready"' in _get(server.port, "/readyz")
+    allowed = 2 * (2 + (time.monotonic() - began) / 0.5)  # two workers
+    assert pings() - before <= allowed
     client.close()
 
 
