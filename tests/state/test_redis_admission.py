@@ -201,5 +201,5 @@ def test_the_registry_lists_uses_and_revocations(client: Client, site: str) -> N
     assert [record.jti for record in listed] == ["j2", "j1", "j0"]
     assert [record.used is not None for record in listed] == [False, True, False]
     assert listed[2] == TokenRecord("j0", "name 0", "mcp-server", "read:content read:docs", now, now + 60)
-    with pytest.raises(NotFound, match="cmsmcp tokens list"):
+    with pytest.raises(NotFound, match="No token named .unknown."):
         tokens.revoke("unknown")
