@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint lock corpus bench clean
+.PHONY: help setup run test lint lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,6 +42,10 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
 	$(NPM) install --package-lock-only
+
+contract: $(VENV)/.ready-dev  ## write the published contract anew, to be read as a diff
+	@$(BIN)/python tests/contract/test_contract_golden.py
+	@git --no-pager diff --stat -- tests/contract/contract.json
 
 clean:  ## remove what make made
 	rm -rf $(VENV) $(CLIENTS) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
