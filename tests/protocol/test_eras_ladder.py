@@ -115,6 +115,13 @@ def test_an_unknown_version_is_named_with_what_is_supported(version: str) -> Non
         assert (refusal.code, refusal.data) == (UNSUPPORTED_VERSION, {"supported": [MODERN], "requested": version})
 
 
+def test_a_strangers_version_is_repeated_in_part_only() -> None:
+    """A body may hold 8 MiB; its refusal does not send them back."""
+    for refusal in (classify(request(params=envelope("v" * 5_000)), STDIO, None), classify(request(), headers("v" * 5_000), None)):
+        assert isinstance(refusal, Refusal)
+        assert refusal.data["requested"] == "v" * 200
+
+
 @pytest.mark.parametrize("version", LEGACY)
 def test_an_enveloped_legacy_version_points_to_the_handshake(version: str) -> None:
     refusal = classify(request(params=envelope(version)), headers(version, "tools/list"), None)
