@@ -302,7 +302,7 @@ def test_early_calls_wait_and_then_say_how_far_it_is(tmp_path: Path) -> None:
 
 
 def test_an_index_that_nobody_keeps_is_not_served_from(make_site: Any) -> None:
-    """docs/rules.md, Index: a page may have been withdrawn since; so it is the same for a hung writer and a full disk."""
+    """docs/rules.md, Processes: a page may have been withdrawn since; so it is the same for a hung writer and a full disk."""
     site = make_site({"pages/a.md": "a"})
     state = IndexState(site.state, site.reader)
     assert state.ready()
