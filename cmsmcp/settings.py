@@ -104,10 +104,13 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     """The variables of docs/configuration.md. A variable that is set but blank is a fault: it never means its default."""
     variables = os.environ if variables is None else variables
     faults = [f"{name} is set but empty; give it a value or unset it" for name in _VARIABLES if not variables.get(name, "x").strip()]
+    given = variables.get("CMSMCP_SECRET_KEY", "")
+    secrets = tuple(part.strip().encode() for part in given.split(",") if part.strip())
+    if given.strip() and not secrets:
+        faults.append("CMSMCP_SECRET_KEY is set but holds no key; give it one, or several with commas between, or unset it")
     if faults:
         raise SettingsError(*faults)
     state = variables.get("CMSMCP_STATE_DIR")
-    secrets = tuple(part.strip().encode() for part in variables.get("CMSMCP_SECRET_KEY", "").split(",") if part.strip())
     site = variables.get("CMSMCP_SITE")
     folders = (Path(folder).expanduser() if folder else None for folder in (state, site))
     return Environment(variables.get("REDIS_URL"), secrets, *folders)
@@ -212,7 +215,6 @@ def _policy(values: Mapping[str, Any]) -> Policy:
     mcp, rate = values["mcp"], values["mcp"]["rate_limit"]
     return Policy(
         enabled=mcp["enabled"],
-        read_only=mcp["read_only"],
         audit=mcp["audit"],
         scopes=frozenset(DEFAULT_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
         max_concurrency=mcp["max_concurrency"],

@@ -60,7 +60,6 @@ class Policy:
     """The rules in force for one server. Nothing is served unless `enabled`, which is off by default (F46)."""
 
     enabled: bool = False
-    read_only: bool = True
     audit: bool = False
     scopes: frozenset[str] = frozenset()
     max_concurrency: int = DEFAULT_MAX_CONCURRENCY

@@ -96,8 +96,8 @@ def test_a_cost_above_the_burst_is_refused_by_name() -> None:
 
 
 def test_the_defaults_are_the_seeds() -> None:
-    """F4, F46: 600 and 120, 16 at once, 8 MiB, read-only, off."""
+    """F4, F46: 600 and 120, 16 at once, 8 MiB, off."""
     policy = Policy()
     assert (policy.rate.requests_per_minute, policy.rate.burst, policy.max_concurrency) == (600, 120, 16)
-    assert (policy.enabled, policy.read_only, policy.audit, policy.max_request_bytes) == (False, True, False, 8_388_608)
+    assert (policy.enabled, policy.audit, policy.max_request_bytes) == (False, False, 8_388_608)
     assert policy.rate.cost("get_document") == 1

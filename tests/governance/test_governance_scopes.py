@@ -20,7 +20,7 @@ from cmsmcp.governance.scopes import (
 )
 from cmsmcp.protocol.errors import InvalidArguments, ScopeRefused
 
-EVERYTHING = Policy(enabled=True, read_only=False, scopes=frozenset(CAPABILITY_OF))
+EVERYTHING = Policy(enabled=True, scopes=frozenset(CAPABILITY_OF))
 
 
 def caller(*capabilities: str, scopes: frozenset[str] = DEFAULT_SCOPES, subject: str | None = None) -> Caller:
@@ -50,7 +50,7 @@ def test_a_read_scope_needs_the_configuration_the_token_and_the_capability(scope
 
 @pytest.mark.parametrize("scope", sorted(MUTATING_SCOPES))
 def test_a_mutating_scope_opens_nothing_whatever_is_configured(scope: str) -> None:
-    """F6: read_only false alone grants no write, the scopes are reserved."""
+    """F6: the scopes are reserved, whatever read_only says (tests/settings)."""
     assert "reserved" in str(missing(EVERYTHING, caller("*", scopes=frozenset(CAPABILITY_OF)), scope))
 
 

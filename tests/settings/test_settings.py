@@ -143,7 +143,8 @@ def test_omitted_scopes_are_every_read_scope_and_an_empty_list_is_none(site) -> 
 def test_the_defaults_are_the_seeds(site) -> None:
     """F4."""
     policy = load_settings(site("mcp: {enabled: true}")).policy
-    assert (policy.read_only, policy.max_concurrency, policy.audit) == (True, 16, False)
+    assert (policy.max_concurrency, policy.audit) == (16, False)
+    assert load_settings(site("mcp: {enabled: true, read_only: false}")).policy == policy, "F6: false alone grants nothing"
     assert (policy.rate.requests_per_minute, policy.rate.burst) == (600, 120)
 
 
@@ -242,6 +243,13 @@ def test_a_variable_that_is_set_but_empty_is_a_fault(name: str) -> None:
     """C068 (an empty URL), C070 (an empty variable)."""
     with pytest.raises(SettingsError, match=name):
         read_environment({name: "  "})
+
+
+@pytest.mark.parametrize("value", [",", " , ,", ",,,"])
+def test_a_key_variable_that_holds_no_key_is_a_fault(value: str) -> None:
+    """It was set, so another key must not be made and used instead."""
+    with pytest.raises(SettingsError, match="CMSMCP_SECRET_KEY"):
+        read_environment({"CMSMCP_SECRET_KEY": value})
 
 
 def test_secrets_are_several_and_show_in_no_representation() -> None:
