@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import http.client
 import ipaddress
 import socket
 import sys
@@ -16,11 +14,11 @@ from cmsmcp.bootstrap.chosen import Chosen, choose
 from cmsmcp.bootstrap.governance import connect, require_redis
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.cli.site_options import again, site_options
+from cmsmcp.processes.listener import CannotListen, is_ready, listen
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.supervisor import Child, Supervisor
 from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_elsewhere
 
-BACKLOG = 1_024
 INTERRUPTED = 130
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 START_PATIENCE = 1.5
@@ -72,13 +70,22 @@ def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
     SIGHUP reads the configuration again; one that is faulty is not taken. SIGTERM lets calls in flight end.
     """
     chosen = choose(choice)
-    with listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
+    with _listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         _require_tokens_in_public(chosen, listener)
         if make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
         code = _run(Host(chosen, listener), workers, demo)
         sys.exit(0 if demo and code == INTERRUPTED else code)  # Ctrl-C is how a demonstration ends: `make run` reports no error
+
+
+def _listen(bind: str, another: str) -> socket.socket:
+    try:
+        return listen(bind, another)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--bind") from None
+    except CannotListen as error:
+        raise SettingsError(str(error)) from None
 
 
 def _run(host: Host, workers: int, demo: bool) -> int:
@@ -119,47 +126,6 @@ def _is_sound(host: Host) -> bool:
         return False
     _tell("reading the configuration again")
     return True
-
-
-def listen(bind: str, another: str = "--bind") -> socket.socket:
-    """A listening socket, so that a busy port is known before any process starts. `another` says how to choose another port."""
-    name, colon, port = bind.rpartition(":")
-    if not colon or not name or not port.isdecimal() or int(port) > 65_535:
-        raise click.BadParameter(f"{bind!r} is not HOST:PORT, such as 127.0.0.1:8080", param_hint="--bind")
-    name = name.removeprefix("[").removesuffix("]")
-    try:
-        family, _, _, _, address = socket.getaddrinfo(name, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-    except OSError:
-        raise SettingsError(f"{name} names no address of this host; try --bind 127.0.0.1:{port}") from None
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise SettingsError(_bind_fault(bind, error, another)) from None
-    return listener
-
-
-def _bind_fault(bind: str, error: OSError, another: str) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"{bind} is in use by another program; stop that one, or choose another port with {another}"
-    if error.errno == errno.EACCES:
-        return f"{bind} needs more rights; choose a port above 1023 with {another}"
-    return f"{bind} cannot be listened on ({error.strerror}); choose another address with --bind"
-
-
-def is_ready(address: str) -> bool:
-    """Whether `GET /readyz` says so."""
-    connection = http.client.HTTPConnection(address, timeout=2)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def _sidecar(host: Host) -> Child:
