@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cmsmcp.governance.names import is_count, is_secret
-from cmsmcp.governance.patterns import MARK, redact_text
+from cmsmcp.governance.names import claim, is_count, is_secret
+from cmsmcp.governance.patterns import MARK, is_placeholder, redact_text
 
 __all__ = ["MARK", "redact"]
 
@@ -27,6 +27,14 @@ SCHEMA_MAPS = frozenset({
 _QUOTED_STRING = re.compile(r'"([^"\n]{2,256})"')
 PAIR_NAMES = ("name", "key", "header")
 PAIR_VALUES = ("value", "values")
+SAMPLES = ("example", "examples", "default", "const")
+"""What a declaration of a secret holds of it; `example: <your key>` is none."""
+_LOOKS = {
+    "text": re.compile(r".", re.DOTALL),
+    "code": re.compile(r"(?=\D{0,64}\d)\S{4,64}\Z"),
+    "pairs": re.compile(r"\s*[^\s=;]{1,256}=\S"),
+}
+"""By claim (`names.claim`): what a text starts with to be a secret."""
 
 
 def redact(value: Any) -> Any:
@@ -49,7 +57,7 @@ def _visit(value: Any, depth: int, nested: int) -> Any:
 
 
 def _mapping(value: Mapping[Any, Any], depth: int, nested: int) -> dict[Any, Any]:
-    masked = _pair_values(value)
+    masked, samples = _pair_values(value)
     clean = {}
     for key, child in value.items():
         if isinstance(key, str) and (key in masked or (is_secret(key) and not _is_count(key, child))):
@@ -57,28 +65,61 @@ def _mapping(value: Mapping[Any, Any], depth: int, nested: int) -> dict[Any, Any
         elif key in SCHEMA_MAPS and isinstance(child, Mapping):
             clean[key] = _declarations(child, depth + 1, nested)
         else:
-            clean[key] = _visit(child, depth, nested)
+            clean[key] = _visit(_without_claimed(key, child), depth, nested)
+            if samples and isinstance(key, str):
+                clean[key] = _without_samples({key: clean[key]}, depth)[key]
     return clean
 
 
 def _declarations(value: Mapping[Any, Any], depth: int, nested: int) -> Any:
-    """Names here declare; only a plain value under a secret name is still a value."""
+    """Names here declare; under a secret name a plain value is still a value, and so is a sample in a declaration."""
     if depth >= MAX_DEPTH:
         return MARK
     clean = {}
     for key, child in value.items():
-        is_value = isinstance(key, str) and is_secret(key) and not isinstance(child, Mapping)
-        clean[key] = _mask(child, depth) if is_value else _visit(child, depth + 1, nested)
+        if not (isinstance(key, str) and is_secret(key)):
+            clean[key] = _visit(child, depth + 1, nested)
+        elif isinstance(child, Mapping):
+            clean[key] = _without_samples(_visit(child, depth + 1, nested), depth)
+        else:
+            clean[key] = _mask(child, depth)
     return clean
 
 
-def _pair_values(value: Mapping[Any, Any]) -> tuple[str, ...]:
-    """In `{name: API_KEY, value: …}` the secret's name is a value, and its value has a harmless name."""
+def _pair_values(value: Mapping[Any, Any]) -> tuple[tuple[str, ...], bool]:
+    """In `{name: API_KEY, value: …}` the secret's name is a value, and its value has a harmless name. Also: whether it has samples."""
     for field in PAIR_NAMES:
         name = value.get(field)
         if isinstance(name, str) and is_secret(name):
-            return PAIR_VALUES
-    return ()
+            return PAIR_VALUES, True
+    return (), False
+
+
+def _without_samples(declared: Any, depth: int) -> Any:
+    """A declaration of a secret, the samples in it and in its schema masked, placeholders kept."""
+    if not isinstance(declared, Mapping):
+        return declared
+    clean = dict(declared)
+    for key, child in declared.items():
+        if key in SAMPLES and not (isinstance(child, str) and is_placeholder(child)):
+            clean[key] = _mask(child, depth)
+        elif key in ("schema", "items"):
+            clean[key] = _without_samples(child, depth)
+    return clean
+
+
+def _without_claimed(key: Any, value: Any) -> Any:
+    """`value`, masked where it looks like what `key` may announce. Only texts, numbers and lists of them: a map is settings."""
+    claimed = claim(key) if isinstance(key, str) else ""
+    if not claimed:
+        return value
+    if isinstance(value, list | tuple):
+        return [one if isinstance(one, Mapping | list | tuple) else _without_claimed(key, one) for one in value]
+    if isinstance(value, str):
+        return MARK if value and _LOOKS[claimed].match(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and claimed == "code":
+        return None if value >= 1000 else value
+    return value
 
 
 def _is_count(key: str, child: Any) -> bool:
@@ -110,7 +151,7 @@ def _text(text: str, nested: int) -> str:
 
 def _may_name_secrets(text: str) -> bool:
     """Whether parsing is worth it: an escape may hide anything, else a secret's name must stand among the quoted strings."""
-    return "\\" in text or any(is_secret(name) for name in set(_QUOTED_STRING.findall(text)))
+    return "\\" in text or any(is_secret(name) or claim(name) for name in set(_QUOTED_STRING.findall(text)))
 
 
 def _nested_json(text: str, nested: int) -> str:

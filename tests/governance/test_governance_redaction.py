@@ -119,11 +119,88 @@ def test_names_are_read_in_words(name: str, expected: tuple[str, ...]) -> None:
     assert words(name) == expected
 
 
+SECRET = "hunter2Zq"
+
+
+@pytest.mark.parametrize("value", [
+    {"DB_PASS": SECRET}, {"smtp_pass": SECRET}, {"auth": {"user": "a", "pass": SECRET}}, {"tokens": [SECRET, SECRET]},
+    {"secret_key_base": SECRET}, {"api_key_prod": SECRET}, {"token_prod": SECRET}, {"password_old": SECRET}, {"auth_token_v2": SECRET},
+    {"apiKeyV2": SECRET}, {"password_base64": SECRET}, {"encryption_key_base64": SECRET}, {"stripeKey": SECRET},
+    {"otp": SECRET}, {"pin": SECRET}, {"bearer": SECRET}, {"jwt": SECRET}, {"cookie": f"theme=dark; session={SECRET}"},
+    {"name": "api_key", "in": "query", "example": SECRET}, {"name": "api_key", "schema": {"type": "string", "default": SECRET}},
+    {"name": "X-Api-Key", "in": "header", "examples": {"one": {"value": SECRET}}},
+    {"properties": {"password": {"type": "string", "example": SECRET}}},
+    '{"auth": {"pass": "hunter2Zq"}}',
+], ids=str)
+def test_a_name_announces_a_secret_in_every_edition_of_it(value: object) -> None:
+    """docs/rules.md, Redaction: editions (`_old`, `V2`), words that announce only what looks the part, and samples in declarations."""
+    clean = redact(value)
+    assert SECRET not in json.dumps(clean)
+    assert MARK in json.dumps(clean)
+    assert redact(clean) == clean
+
+
+@pytest.mark.parametrize("text", [
+    "https://x.example/a?api_key=hunter2Zq&b=1", "see https://x.example/?a=1&access_token=hunter2Zq for it", "/cb?token=hunter2Zq",
+    "?password=hunter2Zq", "https://h/c?sv=1&sig=hunter2Zqabcdefgh", "https://h/#access_token=hunter2Zq&state=1",
+    "<a href='https://x/?a=1&amp;token=hunter2Zq'>", "postgresql://h/db?user=u&password=hunter2Zq",
+    "https://hooks.slack.com/services/T00000000/B00000000/hunter2Zqabcdefgh", "hooks.slack.com/services/T00000000/B0000000/hunter2Zqabcd",
+    "https://discord.com/api/webhooks/123456789012345678/hunter2Zq012345678901234567890123", "xapp-1-A0123-456-hunter2Zq",
+    "whsec_hunter2Zq0123456789", "GOCSPX-hunter2Zq0123456789abc", "123456789:AAhunter2Zq0123456789abcdefghijklmno",
+    "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.hunter2ZqZnCjm1XVW7vRze4b7Cq4se7",
+    "run x --password=hunter2Zq now", "run x --api-key hunter2Zq now", "mysql --password='hunter2Zq'",
+    "curl -u admin:hunter2Zq https://x", "curl -s --user 'admin:hunter2Zq' https://x", "curl -H 'X-Api-Key: hunter2Zq' x",
+    "First do\n\nexport DB_PASSWORD=hunter2Zq\n\nthen", "Text\nX-Api-Key: hunter2Zq\nmore", "docker run -e DB_PASSWORD=hunter2Zq x",
+    "Send\n```\nAuthorization: Basic aHVuhunter2Zq\n```", "a\nCookie: session=hunter2Zq; theme=dark\nb", "a\n  password: 'hunter2Zq',\nb",
+    'a\napi_key = "hunter2Zq"\nb', "env FOO=1 API_KEY_PROD=hunter2Zq ./run", "```yaml\ndb:\n  pass: hunter2Zq\n```",
+    "x {'password': 'hunter2Zq'}", 'text `{"pass": "hunter2Zq"}` text', "DB_PASSWORD=correct", "MONGO_PASSWORD = hunter2Zq",
+], ids=lambda text: text[:40])
+def test_a_secret_within_a_text_is_known_by_what_stands_before_it(text: str) -> None:
+    """docs/rules.md, Redaction: queries, options, environments and headers, wherever in a text; arguments in the audit go the same way."""
+    for whole in (text, f"Some words.\n\n{text}\n\nMore words."):
+        clean = redact({"body": whole})
+        assert MARK in clean["body"]
+        assert SECRET not in clean["body"]
+        assert redact(clean) == clean
+
+
+def test_a_basic_header_needs_no_digit_and_keys_of_fixed_shape_no_name() -> None:
+    assert "Zpbm" not in redact("Send\nAuthorization: Basic Zpbmnopqrstu==\nso")
+    for shaped in ("SK" + "0123456789abcdef" * 2, "shpat_" + "0123456789abcdef" * 2):
+        assert redact(f"with {shaped} in it") == f"with {MARK} in it"
+
+
+@pytest.mark.parametrize("kept", [
+    {"passed": "x", "passes": "two", "bypass": "x", "first_pass": "quick", "boardingPass": "LH", "test": {"pass": 3, "fail": 1}},
+    {"tokens": [1, 2], "design_tokens": ["a"], "stop_tokens": ["</s>"], "space-separated-tokens": "2.0.2", "s3_key": "media/a.png"},
+    {"otp": True, "pin": 13, "map": {"pin": "blue"}, "cookie": "chocolate", "jwt": {"alg": "HS256"}, "bearer": {"format": "JWT"}},
+    {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}, "jwt": {"type": "http"}}},
+    {"name": "api_key", "in": "query", "example": "<your key>", "schema": {"type": "string", "minLength": 3}},
+    {"properties": {"password": {"type": "string", "format": "password", "example": "string", "default": ""}}},
+    *({"body": f"Some\n{line}\nmore"} for line in (
+        "const token = getToken(user2)", "password = os.environ['PASS2']", "password: string;", "token: process.env.TOKEN2",
+        "https://x/?token=<token>&a=1 or ?token={token} or ?api_key=YOUR_API_KEY", "?page_token=abc123&sort=key=1",
+        "--password is required, and --token-type Bearer2", "The password: it must have 12 characters", "DB_PASSWORD=YOUR_DB_PASSWORD",
+        "export DB_PASSWORD=$(cat /run/secret2)", "export DB_PASSWORD=$PW2", "DB_PASSWORD=<password>", "TOKEN=change-me",
+        "X-Api-Key: <key>",
+        "docker run -u 1000:1000 x", "curl -u user:password https://x", "primary_key: abc123456", "password_hash: argon2id",
+        'return "totp?secret=" + escape(secret2) + "&x="', "A token: see https://x/1", "Cookie: session=<id>", "SKU 12345, SK-12",
+        "cookie: a small file of 4096 bytes", "Module.export.something_that_is_long_enough_to_match", "pass: 2 of 3",
+    )),
+], ids=str)
+def test_what_only_resembles_a_secret_stays(kept: dict) -> None:
+    """Code, placeholders and counts: seen in the pages of real projects."""
+    assert redact(kept) == kept
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-10, 10) | st.text(max_size=20)
-    | st.sampled_from(["Bearer abcdefgh0123456789", "a://u:p9@h", '{"token":"q1w2e3"}', "API_KEY=zz9", "AKIAABCDEFGH12345678"]),
+    | st.sampled_from(["Bearer abcdefgh0123456789", "a://u:p9@h", '{"token":"q1w2e3"}', "API_KEY=zz9", "AKIAABCDEFGH12345678",
+                       "?token=a1b2&x=1"]),
     lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["a", "password", "apiKey", "name", "value", "properties", "tokens", "x"]), inner, max_size=4),
+    | st.dictionaries(
+        st.sampled_from(["a", "password", "apiKey", "name", "value", "properties", "tokens", "pass", "default", "x"]), inner, max_size=4,
+    ),
     max_leaves=12,
 )
 
@@ -183,7 +260,8 @@ def test_a_menu_or_a_package_named_like_a_secret_stays() -> None:
 
 def test_a_large_page_is_swept_in_linear_time() -> None:
     """No text makes an expression backtrack: each of these took far longer than a second with a careless one."""
-    pieces = ("eyJ-", "sk-", "://a:", "host=", "-----BEGIN PRIVATE KEY-----", '"a":"', "SG.-", ";password", "Bearer a", "\\", "{")
+    pieces = ("eyJ-", "sk-", "://a:", "host=", "-----BEGIN PRIVATE KEY-----", '"a":"', "SG.-", ";password", "Bearer a", "\\", "{",
+              "api_key=a9", "token: ", "--a9 ", "?sig=", "-u a", "Cookie: a=9", "M9.", "AKEY='")
     for piece in pieces:
         text = piece * (200_000 // len(piece))
         began = time.process_time()
