@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,8 +48,8 @@ def main() -> int:
     interval = 60.0 / options.per_minute
     with serving(options.workers, options.per_minute, options.burst) as (address, token, process):
         connections = spread(address, process, options.connections, options.workers)
-        workers = sorted(established(process, address).values())
-        tally = hammer(connections, token, options.seconds + 2 * interval)
+        workers = sorted(Counter(held_by(process, address).values()).values())
+        tally = hammer(connections, token, options.seconds + 2 * interval, min(0.02, interval / 10))
     began = min(tally.admitted)
     # A unit comes free each interval, the last one at the end of the span; half an interval later it has been taken, and the next not.
     within = sum(sent < began + options.seconds + interval / 2 for sent in tally.admitted)
@@ -90,26 +91,35 @@ def serving(workers: int, per_minute: int, burst: int) -> Iterator[tuple[str, st
             process.wait(30)
 
 
-def spread(address: str, process: int, least: int, workers: int) -> list[http.client.HTTPConnection]:
-    """Kept connections, opened until every worker holds one; a probe opens them, because a probe costs no unit."""
+def spread(address: str, process: int, wanted: int, workers: int) -> list[http.client.HTTPConnection]:
+    """Kept connections, at least one to every worker. A probe opens them, because a probe costs no unit."""
     connections: list[http.client.HTTPConnection] = []
-    while len(connections) < least or len(established(process, address)) < workers:
-        if len(connections) > 20 * least:
+    while len(connections) < wanted or len(set(held_by(process, address).values())) < workers:
+        if len(connections) > 50 * wanted:
             raise SystemExit("a worker takes no connection")
         connection = http.client.HTTPConnection(address, timeout=30)
         connection.request("GET", "/healthz")
         connection.getresponse().read()
         connections.append(connection)
-    return connections
+    holder = held_by(process, address)
+    seen: Counter[int] = Counter()
+    ranked = []
+    for connection in connections:
+        worker = holder[connection.sock.getsockname()[1]]
+        ranked.append((seen[worker], connection))
+        seen[worker] += 1
+    ranked.sort(key=lambda pair: pair[0])  # the first of each worker, then the second of each, …
+    for _, surplus in ranked[wanted:]:
+        surplus.close()
+    return [connection for _, connection in ranked[:wanted]]
 
 
-def established(process: int, address: str) -> dict[int, int]:
-    """Connections of the server's port by the worker that holds them."""
+def held_by(process: int, address: str) -> dict[int, int]:
+    """The worker that holds each connection to the server's port, by the port of the connection's other end."""
     port = f":{int(address.rpartition(':')[2]):04X}"
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    sockets = {f"socket:[{row[9]}]" for row in rows if row[1].endswith(port) and row[3] == "01"}
-    held = {one: sum(_link(entry) in sockets for entry in _entries(one)) for one in descendants(process)}
-    return {one: count for one, count in held.items() if count}
+    peers = {f"socket:[{row[9]}]": int(row[2].rpartition(":")[2], 16) for row in rows if row[1].endswith(port) and row[3] == "01"}
+    return {peers[link]: one for one in descendants(process) for entry in _entries(one) if (link := _link(entry)) in peers}
 
 
 def descendants(process: int) -> set[int]:
@@ -143,8 +153,8 @@ def _link(entry: Path) -> str:
         return ""
 
 
-def hammer(connections: list[http.client.HTTPConnection], token: str, seconds: float) -> Tally:
-    """Ask over all connections at once, each as soon as it was answered, for so long from the first request on."""
+def hammer(connections: list[http.client.HTTPConnection], token: str, seconds: float, pause: float) -> Tally:
+    """Ask over all connections at once for so long. Each asks again when it was answered, after a refusal with a pause (seconds)."""
     tally, lock, start = Tally(), threading.Lock(), threading.Barrier(len(connections))
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
@@ -162,6 +172,8 @@ def hammer(connections: list[http.client.HTTPConnection], token: str, seconds: f
                     tally.refused.append(sent)
                 else:
                     tally.other.append(reply.status)
+            if reply.status != 200:
+                time.sleep(pause)
 
     threads = [threading.Thread(target=run, args=(connection,)) for connection in connections]
     for thread in threads:

@@ -22,3 +22,4 @@ def test_burst_and_rate_are_admitted_and_not_one_more(workers: int) -> None:
     assert figure["admitted"] == figure["expected"] == 108
     assert figure["sent"] > 150, "enough was asked for to be refused"
     assert len(figure["connections_per_worker"]) == workers and min(figure["connections_per_worker"]) >= 1
+    assert figure["other_statuses"] == []
