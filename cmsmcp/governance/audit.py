@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from cmsmcp.core.ports import Caller
 from cmsmcp.governance.redaction import redact
 
 MAX_VALUE_BYTES = 1024
+MAX_KEPT = 256
 MAX_SHAPE_ENTRIES = 32
 MAX_SHAPE_NAME = 64
 
@@ -37,6 +39,8 @@ FIELDS = (
     ("result_bytes", "size of the encoded result"),
     ("arguments", "names and types of the arguments; their redacted values with governance.audit_arguments"),
 )
+OURS = frozenset({"phase", "decision", "code", "duration_ms", "result_bytes"})
+"""Made here, of digits and plain words: nothing to clean."""
 
 # Whatever could end a line or steer a terminal in some reader: C0, DEL, C1 (with U+0085), line and paragraph separators,
 # bidirectional controls, lone surrogates (C057).
@@ -110,12 +114,22 @@ class AuditRecords:
             "arguments": "" if event.arguments is None else self._describe(event.arguments),
             **more,
         }
-        return {name: printable(value) for name, value in record.items() if value}
+        return {name: value if name in OURS else _kept(value) for name, value in record.items() if value}
 
     def _describe(self, arguments: Mapping[str, Any]) -> str:
         if self._arguments:
             return json.dumps(redact(_shortened(arguments)), default=str)
         return json.dumps(shape(arguments))
+
+
+def _kept(text: str) -> str:
+    """The same few names and ids come with every call; what was cleaned once is not cleaned again."""
+    return _cleaned(text) if len(text) <= MAX_KEPT else printable(text)
+
+
+@lru_cache(maxsize=1024)
+def _cleaned(text: str) -> str:
+    return printable(text)
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.identity.keys import Keyring
-from cmsmcp.identity.tokens import Grant, TokenRefused, Tokens
+from cmsmcp.identity.tokens import MAX_SEEN, Grant, TokenRefused, Tokens
 
 SECRET = b"a secret of at least thirty-two bytes"
 OTHER = b"another secret of thirty-two bytes or more"
@@ -104,6 +104,34 @@ def test_a_token_opens_its_own_door_only(access: str, doors: set[str]) -> None:
             assert TOKENS.authenticate(f"Bearer {token}", door).token_id
         else:
             assert refusal(token, door)[:2] == (403, {"error": "This token cannot access this endpoint"})
+
+
+def test_a_token_that_was_good_is_refused_when_its_time_or_its_key_is_over() -> None:
+    """What is remembered of it is the signature, not the answer."""
+    now, stored = [1_000_000.0], [[SECRET]]
+    ring = Keyring(stored[0], "tokens", lambda: stored[0])
+    tokens = Tokens(ring, AUDIENCE, lambda: now[0])
+    short, long = (tokens.create(Grant("x", ttl=ttl)).token for ttl in (60, 6_000))
+    for _ in range(3):
+        assert tokens.verify(short, "mcp").registered
+        with pytest.raises(TokenRefused) as other:
+            tokens.verify(short, "api")
+        assert other.value.status == 403
+    now[0] += 80
+    with pytest.raises(TokenRefused):
+        tokens.verify(short, "mcp")
+    assert tokens.verify(long, "mcp").registered
+    stored[0] = [OTHER]
+    ring._looked -= 10  # a second has passed
+    with pytest.raises(TokenRefused):
+        tokens.verify(long, "mcp")
+
+
+def test_what_is_remembered_of_tokens_is_bounded() -> None:
+    tokens = Tokens(Keyring([SECRET], "tokens"), AUDIENCE)
+    for _ in range(MAX_SEEN + 10):
+        tokens.verify(tokens.create(Grant("x")).token, "mcp")
+    assert len(tokens._seen) <= MAX_SEEN
 
 
 def test_a_token_carries_who_and_what() -> None:
