@@ -105,7 +105,10 @@ def spread(address: str, process: int, wanted: int, workers: int) -> list[http.c
     seen: Counter[int] = Counter()
     ranked = []
     for connection in connections:
-        worker = holder[connection.sock.getsockname()[1]]
+        worker = holder.get(connection.sock.getsockname()[1])
+        if worker is None:  # idle for so long that its worker has closed it
+            connection.close()
+            continue
         ranked.append((seen[worker], connection))
         seen[worker] += 1
     ranked.sort(key=lambda pair: pair[0])  # the first of each worker, then the second of each, …
