@@ -9,8 +9,8 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
-from cmsmcp.settings import AUDIT_FILE, SiteChoice
-from cmsmcp.transports.stdio import claim_streams, serve
+from cmsmcp.settings import AUDIT_FILE, SettingsError, SiteChoice
+from cmsmcp.transports.stdio import StreamsClosed, claim_streams, serve
 
 WARM_UP_SECONDS = 0.3
 """When the site is opened if nobody has asked for it yet: after the handshake, which must not compete with it."""
@@ -18,9 +18,12 @@ WARM_UP_SECONDS = 0.3
 
 def serve_stdio(choice: SiteChoice) -> int:
     """Serve until the client's input ends; the exit code. Raises SettingsError before a byte is written."""
+    try:
+        incoming, outgoing = claim_streams()
+    except StreamsClosed:
+        raise SettingsError("standard input or output is closed; a client starts this command with both open") from None
     chosen = choose(choice)
     admission = Once(_admission(chosen))
-    incoming, outgoing = claim_streams()
     site = Once(lambda: open_chosen(chosen, write=True))
     policy = chosen.settings.policy
     service = Service(policy, Once(discover_capabilities), lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)

@@ -27,17 +27,23 @@ def main() -> None:
 
             choice = SiteChoice(**stdio)
             for line in overlooked(choice):
-                print(f"cmsmcp: warning: {line}", file=sys.stderr)
+                _say(f"warning: {line}")
             sys.exit(serve_stdio(choice))
         from cmsmcp.cli.root import run
 
         sys.exit(run())
     except SettingsError as error:
         for line in error.lines:
-            print(f"cmsmcp: {line}", file=sys.stderr)
+            _say(line)
         sys.exit(EXIT_REFUSED)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _say(line: str) -> None:
+    """On standard error. Where there is none, `print` would take standard output, which is the client's."""
+    if sys.stderr is not None:
+        print(f"cmsmcp: {line}", file=sys.stderr)
 
 
 def read_stdio_options(words: Sequence[str]) -> dict[str, Any] | None:

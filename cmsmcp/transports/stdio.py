@@ -31,12 +31,34 @@ GRACE = 3.0
 _log = logging.getLogger(__name__)
 
 
+class StreamsClosed(Exception):
+    """The process was started without an input or an output, so there is no client to serve."""
+
+
 def claim_streams() -> tuple[int, int]:
-    """Take standard input and output for the protocol: whatever else prints, prints to standard error from now on."""
+    """Take standard input and output for the protocol: whatever else prints, prints to standard error from now on.
+
+    Raises StreamsClosed. A closed descriptor is opened on nothing first, so that no file opened later is taken for a stream.
+    """
+    closed = [number for number in range(3) if not _is_open(number)]
+    for _ in closed:
+        os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is the closed one
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.dup(2), "w", encoding="utf-8", errors="backslashreplace")
+    if 0 in closed or 1 in closed:
+        raise StreamsClosed
     incoming, outgoing = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return incoming, outgoing
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
 
 
 def serve(service: Service, caller: Caller, stdin: int, stdout: int, *, max_line: int = MAX_LINE) -> int:

@@ -107,6 +107,32 @@ def test_a_local_client_has_the_scopes_that_are_configured(
     assert replies[2]["error"]["code"] == 4030
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-", "<&- 2>&-"])
+def test_without_its_streams_it_says_so_and_ends(closed: str, site: Path, environment: dict[str, str]) -> None:
+    """F8: the streams are the client; a closed one is never mistaken for a file opened since, and live input keeps nothing alive."""
+    ours, theirs = os.pipe()
+    line = ["sh", "-c", f'exec "$0" mcp serve {closed}', str(BIN / "cmsmcp")]
+    try:
+        done = subprocess.run(line, stdin=ours, capture_output=True, cwd=site, env=environment, timeout=60, check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 2, done.stderr.decode()
+    assert done.stdout == b""
+    said = done.stderr.decode().splitlines()
+    assert len(said) == (0 if "2>&-" in closed else 1)
+    assert all("closed" in line and line.startswith("cmsmcp: ") for line in said)
+
+
+def test_without_standard_error_it_serves(site: Path, environment: dict[str, str]) -> None:
+    """F8: no log, and no log line on standard output either."""
+    line = ["sh", "-c", 'exec "$0" mcp serve 2>&-', str(BIN / "cmsmcp")]
+    text = json.dumps(INIT).encode() + b"\n"
+    done = subprocess.run(line, input=text, stdout=subprocess.PIPE, cwd=site, env=environment, timeout=60, check=False)
+    assert done.returncode == 0
+    assert [json.loads(reply)["id"] for reply in done.stdout.splitlines()] == [0]
+
+
 def test_another_transport_is_a_usage_error(site: Path, environment: dict[str, str]) -> None:
     """F7."""
     done = run("cmsmcp", site, environment, INIT, args=("--transport", "carrier-pigeon"))
