@@ -27,10 +27,24 @@ def load(capability: Capability, given: Mapping[str, Any]) -> Mapping[str, Any]:
         if capability.input_schema is None and given:
             raise InvalidArguments(_unknown(next(iter(given)), ()), argument=next(iter(given)))
         return dict(given)
+    schema = input_schema(capability)
     try:
-        return schema_instance(capability.input).load(given)
+        return schema_instance(capability.input).load(_whole(given, schema))
     except ValidationError as error:
-        raise _refusal(error, input_schema(capability)) from None
+        raise _refusal(error, schema) from None
+
+
+def _whole(value: Any, schema: Mapping[str, Any]) -> Any:
+    """`value` with integers for numbers without a fraction where the schema wants integers: in JSON Schema `1.0` is one."""
+    if isinstance(value, float):
+        return int(value) if schema.get("type") == "integer" and value.is_integer() else value
+    if not schema:
+        return value
+    if isinstance(value, Mapping):
+        return {key: _whole(child, _at(schema, (str(key),))) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_whole(child, _at(schema, ("0",))) for child in value]
+    return value
 
 
 def _refusal(error: ValidationError, schema: Mapping[str, Any]) -> InvalidArguments:

@@ -25,6 +25,8 @@ from cmsmcp.protocol.paramheaders import fault
 
 MAX_URI = 8_192
 READ_TTL_MS = 1_000
+_FOR_THE_MODEL = (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut)
+"""What a model can mend or work around. So is a fault that a capability names without a code of its own, such as a file that is broken."""
 
 
 def call_tool(exchange: Exchange) -> messages.Result:
@@ -40,7 +42,9 @@ def call_tool(exchange: Exchange) -> messages.Result:
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
     try:
         encoded = govern(exchange, event, limits.toll, lambda call: _tool_result(limits, arguments.load(capability, given), call))
-    except (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut) as error:
+    except errors.CallError as error:
+        if not (error.code == errors.INTERNAL_ERROR or isinstance(error, _FOR_THE_MODEL)):
+            raise
         return messages.complete(exchange.era, exchange.ports.version, messages.call_error(error.message))
     note = f'More follow: call {name} again with the same arguments and cursor "{encoded.next_cursor}".' if encoded.next_cursor else ""
     return messages.complete(exchange.era, exchange.ports.version, messages.call_result(exchange.era, encoded.text, note))
@@ -65,7 +69,7 @@ def read_resource(exchange: Exchange) -> messages.Result:
     except errors.ContentTypeNotFound as error:
         code = errors.INVALID_PARAMS if exchange.era.modern else errors.CONTENT_TYPE_NOT_FOUND_LEGACY
         raise errors.ProtocolError(error.message, code=code, data={**error.data, "uri": uri}) from None
-    except errors.NotFound as error:
+    except (errors.NotFound, errors.InvalidArguments) as error:  # what is at fault is a part of the URI: it names nothing
         raise _not_found(exchange, uri, error.message) from None
     result = messages.contents(uri, encoded.mime_type, encoded.text)
     return messages.complete(exchange.era, exchange.ports.version, result, ttl_ms=READ_TTL_MS)

@@ -61,6 +61,19 @@ def test_a_fault_is_named_with_the_way_out(given: dict, sentence: str, argument:
     assert caught.value.data.get("argument") == argument
 
 
+@pytest.mark.parametrize("given", [1.5, "1", True, float("inf"), float("nan"), 101.0])
+def test_what_is_no_integer_in_json_schema_is_refused(given: object) -> None:
+    with pytest.raises(InvalidArguments, match=r"^limit must be an integer from 1 to 100\.$"):
+        load(PROBE, {"query": "ok", "limit": given})
+
+
+def test_a_number_without_a_fraction_is_an_integer() -> None:
+    """JSON Schema 2020-12, validation 6.1.1: `1.0` is one; some clients send every number so."""
+    loaded = load(PROBE, {"query": "ok", "limit": 5.0, "filters": {"a": 2.0}})
+    assert (loaded["limit"], loaded["filters"]) == (5, {"a": 2})
+    assert type(loaded["limit"]) is type(loaded["filters"]["a"]) is int
+
+
 def test_defaults_are_filled_in() -> None:
     assert load(PROBE, {"query": "ok"}) == {"query": "ok", "limit": 20}
 

@@ -62,6 +62,12 @@ def broken(arguments, call):
     raise RuntimeError("/srv/secret/path.py exploded")
 
 
+@tool(scope="read:docs", audit="test.faulty", output=Said)
+def faulty(arguments, call):
+    """Meets a faulty file."""
+    raise errors.CallError("docs/x.yaml, line 3: a colon is missing.", data={"path": "docs/x.yaml"})
+
+
 @tool(scope="read:content", audit="test.unpublished", output=Said)
 def peek(arguments, call):
     """Asks for drafts."""
@@ -76,6 +82,8 @@ def note(variables, call):
         raise errors.NotFound("note", "absent")
     if variables["name"] == "untyped":
         raise errors.ContentTypeNotFound("untyped")
+    if variables["name"] == "unfit":
+        raise errors.InvalidArguments("No note is called 'unfit'.", argument="name")
     return {"said": variables["name"]}
 
 
@@ -85,7 +93,7 @@ def file(variables, call):
     return Text(variables["path"], "text/markdown")
 
 
-ALL = (echo, leaky, operate, missing, broken, peek, note, file)
+ALL = (echo, leaky, operate, missing, broken, faulty, peek, note, file)
 
 
 def test_a_call_returns_declared_keys_as_text_and_structure(bench) -> None:
@@ -119,6 +127,14 @@ def test_without_audit_nothing_is_recorded(bench) -> None:
     b.call("operate")
     [ask] = b.admission.asks
     assert (ask.intent, ask.refusal, b.admission.releases[0][1], b.admission.records) == (None, None, None, [])
+
+
+def test_a_fault_that_a_tool_can_name_is_a_result_that_says_so(bench) -> None:
+    """T-11: a file of the site is broken, which is no internal error of ours."""
+    b = bench(*ALL, policy=Policy(enabled=True, audit=True, scopes=frozenset({"read:docs"})))
+    result = b.call("faulty")["result"]
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "docs/x.yaml, line 3: a colon is missing."
 
 
 def test_an_operators_cost_timeout_and_size_apply(bench) -> None:
@@ -325,7 +341,7 @@ def test_a_text_resource_names_its_own_media_type(bench) -> None:
     assert (content["mimeType"], content["text"]) == ("text/markdown", "a/b.md")
 
 
-@pytest.mark.parametrize("uri", ["test://note/absent", "test://nothing", "foundry-plugin://x", "a b"])
+@pytest.mark.parametrize("uri", ["test://note/absent", "test://note/unfit", "test://nothing", "foundry-plugin://x", "a b"])
 def test_a_missing_resource_has_the_code_of_its_era_and_the_uri(bench, uri) -> None:
     """R-02, R-03."""
     b = bench(*ALL)
