@@ -70,6 +70,33 @@ def test_a_stalled_server_loses_replies_but_swaps_none(own_redis: Any) -> None:
     client.close()
 
 
+def test_a_reply_that_has_come_is_read_however_late_we_look(client: Client) -> None:
+    """A worker that gets no time to run finds its timer over and the reply there, both at once: that is no outage."""
+    client.call("PING")
+    line = client._line
+    assert line is not None
+    socket = line._socket
+
+    class Starved:
+        naps = 1
+
+        def recv(self, size: int) -> bytes:
+            if self.naps:
+                self.naps -= 1
+                time.sleep(0.3)  # longer than the line's patience
+                raise TimeoutError
+            return socket.recv(size)
+
+        def fileno(self) -> int:
+            return socket.fileno()
+
+    pending = line.send([("ECHO", "a")])
+    line._socket = Starved()
+    assert line.wait(pending) == [b"a"]
+    line._socket = socket
+    assert client.call("ECHO", "b") == b"b"
+
+
 def test_a_stalled_server_is_given_up_in_time(own_redis: Any) -> None:
     client = Client(own_redis.url, timeout=0.1)
     client.call("PING")

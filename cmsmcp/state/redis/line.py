@@ -23,6 +23,9 @@ import hiredis
 from cmsmcp.state.redis.address import Address
 
 RECEIVE_BYTES = 65_536
+MOMENT = 0.01
+GRACE = 1.0
+"""Seconds past its time that a waiter leaves to a reader who has something to read."""
 Command = tuple[bytes | str | int, ...]
 _NOTHING_YET = object()
 
@@ -145,8 +148,15 @@ class Line:
 
     def is_closed(self) -> bool:
         """Whether the other side has hung up, as far as the socket knows; asked when nothing is on its way."""
+        return self._has_news()
+
+    def _has_news(self) -> bool:
+        """Whether a read would not wait: bytes are there, or the end. Not when we have closed it ourselves."""
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
+        try:
+            poll.register(self._socket, select.POLLIN)
+        except ValueError:
+            return False
         return bool(poll.poll(0))
 
     def drop(self) -> None:
@@ -174,7 +184,9 @@ class Line:
             pending.gate = threading.Lock()
             pending.gate.acquire()
             return  # look once more: the reader may have left before it could see the gate
-        if not pending.gate.acquire(timeout=max(0.0, end - time.monotonic())) and not pending.done:
+        if pending.gate.acquire(timeout=max(MOMENT, end - time.monotonic())) or pending.done:
+            return
+        if time.monotonic() > end + GRACE or not self._has_news():
             self.drop()
 
     def _hand_on(self) -> None:
@@ -190,7 +202,7 @@ class Line:
                 reply = self._parser.gets()
                 if reply is not _NOTHING_YET:
                     self._deliver(reply)
-                elif time.monotonic() > end:
+                elif time.monotonic() > end and not self._has_news():
                     raise LineBroken
                 else:
                     self._receive()
@@ -213,11 +225,21 @@ class Line:
             first.finish()
 
     def _receive(self) -> None:
-        sock = self._socket
-        data = self._receive_tls(sock) if isinstance(sock, ssl.SSLSocket) else sock.recv(RECEIVE_BYTES)
+        try:
+            data = self._read()
+        except TimeoutError:
+            # Whoever got no time to run finds its timer over and the reply there, both at once: that is no outage.
+            if not self._has_news():
+                raise
+            data = self._read()
         if not data:
             raise LineBroken
         self._parser.feed(data)
+
+    def _read(self) -> bytes:
+        sock = self._socket
+        data: bytes = self._receive_tls(sock) if isinstance(sock, ssl.SSLSocket) else sock.recv(RECEIVE_BYTES)
+        return data
 
     def _receive_tls(self, sock: ssl.SSLSocket) -> bytes:
         """OpenSSL must not read and write one connection at once, so the read waits outside the lock and reads inside it."""
