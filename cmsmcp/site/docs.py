@@ -134,7 +134,7 @@ class DocsFolder:
             if self._api is None or self._api[0] != state:
                 self._api = (state, _describe(relative, _definition(self._root, relative)))
         except PathFault as fault:
-            raise _unreadable(relative, fault.message) from None
+            raise _unreadable(relative, fault.message.replace(f"{relative} ", "it ", 1)) from None
         except OSError:
             raise _unreadable(relative, "the file cannot be opened") from None
         return self._api[1]

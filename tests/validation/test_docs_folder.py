@@ -209,6 +209,7 @@ def test_the_api_definition_follows_its_file(folder, docs):
         ("api.json", "[" * 200_000, "docs/api.json"),
         ("api.yaml", "a: \"" + "é".encode().decode("latin-1")[:1] + "\n", "docs/api.yaml, line"),
         ("api.yaml", b"a: \xff\n", "docs/api.yaml: the file is not UTF-8"),
+        ("api.yaml", "a" * (MAX_BYTES + 1), f"docs/api.yaml: it is {MAX_BYTES + 1} bytes; the limit is {MAX_BYTES}."),
     ],
 )  # fmt: skip
 def test_a_malformed_definition_names_file_and_line(folder, docs, name, content, place):
@@ -216,6 +217,7 @@ def test_a_malformed_definition_names_file_and_line(folder, docs, name, content,
     with pytest.raises(CallError) as refused:
         docs().api_definition()
     assert place in refused.value.message
+    assert refused.value.message.count(f"docs/{name}") == 1
     assert "\n" not in refused.value.message
 
 
