@@ -28,6 +28,7 @@ from cmsmcp.site.index import reading
 from cmsmcp.site.index.indexer import Indexer, Stopped
 from cmsmcp.site.index.parsing import Gone, Parser
 from cmsmcp.site.open import index_folder, open_site
+from cmsmcp.site.search.document import search_entry
 from cmsmcp.site.search.engine import SEARCH_NAME
 
 RECIPE = """name: Recipe
@@ -171,7 +172,7 @@ def test_a_link_that_leaves_the_site_is_not_read(make_site: Any, tmp_path: Path)
     assert site.list().total == 0
     entry = Parser(load_definitions(site.root)).read("content/pages/a.md", FileState(1, 1, 1))
     assert not isinstance(entry, Gone)
-    assert (entry.document, len(entry.diagnostics)) == (None, 1)
+    assert (entry.entry.document, len(entry.entry.diagnostics), entry.search) == (None, 1, None)
 
 
 def test_processes_beside_this_one_read_the_same(make_site: Any, tmp_path: Path) -> None:
@@ -182,6 +183,24 @@ def test_processes_beside_this_one_read_the_same(make_site: Any, tmp_path: Path)
     with reading.Reading(definitions, 0) as here, reading.Reading(definitions, 2) as beside:
         key = repr
         assert sorted(beside.read(wanted), key=key) == sorted(here.read(wanted), key=key)
+
+
+def test_the_search_takes_the_same_from_a_file_as_from_the_catalog(make_site: Any) -> None:
+    """A file just read is fed as it is; after a crash, and for a twin that comes back, the catalog's rows are."""
+    keys = {
+        "title": "Größe", "summary": "sum", "tags": "[a b, c]", "author": "ANN", "lang": "x", "workflow": "in_review",
+        "fields": "{n: 1.50, deep: {list: [x, {y: z}], no: no}, big: 12345678901234567890}", "scheduled_publish_at": "2026-05-01",
+        "scheduled_unpublish_at": "2027-05-01T10:00:00Z",
+    }
+    site = make_site({"pages/de/a.md": ("# Kopf\n\nTe\u0301xt *und* mehr", keys), "pages/b.md": "plain"}, "name: t\nlocales: [en, de]\n")
+    parser = Parser(load_definitions(site.root))
+    reads = [parser.read(path, state) for path, state in site.indexer.catalog.files().items()]
+    rows = dict(site.reader.rows("SELECT path, row FROM documents"))
+    stored = site.indexer.catalog.searchable(list(rows.values()))
+    assert len(reads) == 2
+    for read in reads:
+        assert not isinstance(read, Gone)
+        assert read.search == search_entry(stored[rows[read.entry.path]])
 
 
 def test_reading_goes_on_here_when_a_process_dies(make_site: Any) -> None:

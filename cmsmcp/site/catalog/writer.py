@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, diagnostic_row
+from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
 from cmsmcp.site.model import Diagnostic
 
@@ -210,19 +210,20 @@ class Catalog:
     def clear_unsearched(self) -> None:
         self._connection.execute("DELETE FROM unsearched")
 
-    def searchable(self, rows: Sequence[int]) -> Iterator[Mapping[str, Any]]:
+    def searchable(self, rows: Sequence[int]) -> dict[int, Searchable]:
         """What the search index takes of each served document among `rows`."""
-        cursor = self._connection.execute(
-            "SELECT row, title, slug, summary, lang, type, status, publish_at, unpublish_at, owner, taxonomies, fields, text, headings"
-            " FROM documents JOIN bodies USING (row) WHERE served AND row IN (SELECT value FROM json_each(?))",
+        columns = ", ".join(Searchable._fields)
+        found = self._connection.execute(
+            f"SELECT row, {columns} FROM documents JOIN bodies USING (row) WHERE served AND row IN (SELECT value FROM json_each(?))",
             (json.dumps(list(rows)),),
         )
-        names = [column[0] for column in cursor.description]
-        for values in cursor:
-            found = dict(zip(names, values, strict=True))
-            for name in ("taxonomies", "fields", "headings"):
-                found[name] = json.loads(found[name]) if len(found[name]) > len("{}") else ()
-            found["publish_at"] = found["publish_at"] or None
-            found["unpublish_at"] = None if found["unpublish_at"] == FOREVER else found["unpublish_at"]
-            yield found
+        return {row: _searchable(Searchable(*values)) for row, *values in found}
 
+
+def _searchable(stored: Searchable) -> Searchable:
+    """With the values that the columns stand for."""
+    return stored._replace(
+        publish_at=stored.publish_at or None,
+        unpublish_at=None if stored.unpublish_at == FOREVER else stored.unpublish_at,
+        **{name: json.loads(getattr(stored, name)) for name in ("taxonomies", "fields", "headings")},
+    )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from cmsmcp.site.catalog.entry import Entry, FileState
+from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.state import note_kept
 from cmsmcp.site.catalog.writer import Catalog, Twin
@@ -22,10 +22,11 @@ from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.data.navigation import load_menus
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.definitions import Definitions
-from cmsmcp.site.index.parsing import Gone
+from cmsmcp.site.index.parsing import Gone, Read
 from cmsmcp.site.index.reading import Reading
 from cmsmcp.site.index.sources import find_sources, state_of
 from cmsmcp.site.model import ERROR, Diagnostic
+from cmsmcp.site.search.document import search_entry
 from cmsmcp.site.search.engine import SearchWriter
 
 BATCH = 500
@@ -177,13 +178,18 @@ class Indexer:
             outcomes = reading.read(wanted)
             while batch := list(islice(outcomes, BATCH)):
                 gone += [outcome.path for outcome in batch if isinstance(outcome, Gone)]
-                with self.catalog.transaction():
-                    rows = self.catalog.put([outcome for outcome in batch if isinstance(outcome, Entry)])
-                self._feed(rows)
-                fed.update(rows)
+                fed.update(self._put([outcome for outcome in batch if isinstance(outcome, Read)]))
                 self._check()
                 self._note_progress(min(len(fed) + len(gone), len(wanted)), len(wanted))
         return self._settle(bool(wanted), gone, fed, faults)
+
+    def _put(self, reads: Sequence[Read]) -> list[int]:
+        """Into the catalog, committed, and into the search index, which is not; the rows of those that are served."""
+        with self.catalog.transaction():
+            rows = self.catalog.put([read.entry for read in reads])
+        for row, entry in zip(rows, (read.search for read in reads if read.search is not None), strict=True):
+            self._search.put(row, entry)
+        return rows
 
     def _settle(self, touched: bool, gone: list[str], fed: set[int], faults: list[Diagnostic] | None) -> bool:
         """What concerns the site as a whole, then the search index, then the new generation."""
@@ -228,9 +234,9 @@ class Indexer:
 
     def _feed(self, rows: Sequence[int]) -> None:
         """Bring the search entries of `rows` in line with the catalog. Not committed."""
-        found = {entry["row"]: entry for entry in self.catalog.searchable(rows)}
+        found = self.catalog.searchable(rows)
         for row in rows:
-            self._search.put(row, found.get(row))
+            self._search.put(row, search_entry(found[row]) if row in found else None)
 
     def _note_progress(self, done: int, total: int) -> None:
         self.attest()

@@ -6,23 +6,31 @@ import gc
 import os
 import stat
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
-from cmsmcp.site.catalog.entry import Entry, FileState, served_entry, unserved_entry
+from cmsmcp.site.catalog.entry import Entry, FileState, searchable_of, served_entry, unserved_entry
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.documents.frontmatter import MAX_DOCUMENT_BYTES
 from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.markdown.links import scan
 from cmsmcp.site.model import ERROR, Diagnostic
 from cmsmcp.site.paths import ABSENT, PathFault, inside, read_bounded
+from cmsmcp.site.search.document import SearchEntry, search_entry
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(NamedTuple):
     """A file that was there when the folder was walked, and is not any more."""
 
     path: str
+
+
+class Read(NamedTuple):
+    """A file for the catalog, and for the search index unless it cannot be served."""
+
+    entry: Entry
+    search: SearchEntry | None
 
 
 class Parser:
@@ -32,7 +40,7 @@ class Parser:
         self._definitions = definitions
         self._inside: dict[str, bool] = {}
 
-    def read(self, path: str, state: FileState) -> Entry | Gone:
+    def read(self, path: str, state: FileState) -> Read | Gone:
         """`state` is what the file looked like before: if it changes meanwhile, the next walk reads it again."""
         config = self._definitions.config
         try:
@@ -41,22 +49,23 @@ class Parser:
         except PathFault as fault:
             if fault.reason == ABSENT:
                 return Gone(path)
-            return unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, fault.message),))
+            return Read(unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, fault.message),)), None)
         except Exception as fault:
             # One document must not take down a site, whatever it holds (C039).
             message = f"the document cannot be read, through a fault of cmsmcp ({type(fault).__name__}); please report it"
-            return unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, message),))
+            return Read(unserved_entry(path, state, (Diagnostic(ERROR, "unreadable", path, message),)), None)
 
-    def _parse(self, path: str, state: FileState, raw: bytes) -> Entry:
+    def _parse(self, path: str, state: FileState, raw: bytes) -> Read:
         result = parse_document(path, raw, self._definitions.config, self._definitions.types)
         document = result.document
         if document is None:
-            return unserved_entry(path, state, result.diagnostics)
+            return Read(unserved_entry(path, state, result.diagnostics), None)
         found = scan(document.body, document.body_line)
         if not found.text.isascii():
             # Snippets are cut from this text: composed characters cannot be cut in two.
             found = replace(found, text=unicodedata.normalize("NFC", found.text))
-        return served_entry(state, document, found, result.diagnostics)
+        entry = served_entry(state, document, found, result.diagnostics)
+        return Read(entry, search_entry(searchable_of(document, found)))
 
     def _read_plain(self, path: str) -> bytes | None:
         """The bytes of a plain file in a folder that lies inside the site; None for all else, which takes a closer look.

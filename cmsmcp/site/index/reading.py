@@ -16,14 +16,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from multiprocessing.connection import Connection
 
-from cmsmcp.site.catalog.entry import Entry, FileState
+from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.definitions import Definitions
-from cmsmcp.site.index.parsing import Gone, Parser
+from cmsmcp.site.index.parsing import Gone, Parser, Read
 
 _CHUNK = 32
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from cmsmcp.site.index.parsing import serve; serve(int(sys.argv[1]))"
 
-Outcome = Entry | Gone
+Outcome = Read | Gone
 Wanted = list[tuple[str, FileState]]
 
 

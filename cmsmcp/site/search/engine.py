@@ -7,18 +7,18 @@ One process writes (`SearchWriter`), any number read (`SearchReader`). What a ca
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import tantivy
-from tantivy import Document, Index, Occur, Query, SchemaBuilder
+from tantivy import Index, Occur, Query, SchemaBuilder
 
 from cmsmcp.core.ports import Visibility
-from cmsmcp.site.catalog.visibility import index_status, visible_query
+from cmsmcp.site.catalog.visibility import visible_query
+from cmsmcp.site.search.document import SearchEntry, engine_document, stem_field
 from cmsmcp.site.search.query import BODY, HEAD, NAME, TITLE, QueryBuilder, SearchPlan
-from cmsmcp.site.search.text import FOLDED, STEMMERS, index_text, language_of, plain_name, register_analyzers
+from cmsmcp.site.search.text import FOLDED, STEMMERS, register_analyzers
 
 SEARCH_VERSION = 1
 SEARCH_NAME = f"search-{SEARCH_VERSION}"
@@ -26,10 +26,6 @@ MAX_HITS = 10_000
 """How deep a search can be paged. Nobody reads so far; a walk that does ends there, and its totals stay exact."""
 _HEAP = 96_000_000
 _SMALL_HEAP = 15_000_000
-
-
-def stem_field(language: str) -> str:
-    return f"stem_{language}"
 
 
 def build_schema() -> tantivy.Schema:
@@ -46,40 +42,6 @@ def build_schema() -> tantivy.Schema:
     for name in ("publish_at", "unpublish_at"):
         builder.add_integer_field(name, indexed=True, fast=True)
     return builder.build()
-
-
-def search_document(row: int, found: Mapping[str, Any]) -> Document:
-    """The engine's document. `found` has the keys of `Catalog.searchable`."""
-    title = found["title"]
-    terms = [term for values in dict(found["taxonomies"]).values() for term in values]
-    head = "\n".join([found["slug"], found["summary"], *found["headings"], *terms])
-    body = "\n".join([found["text"], *leaf_texts(found["fields"])])
-    document = Document()
-    document.add_integer("row", row)
-    for name, text in ((NAME, plain_name(title)), ("type", found["type"]), ("lang", found["lang"]), ("owner", found["owner"].casefold())):
-        document.add_text(name, text)
-    for name, value in index_status(found["status"], found["publish_at"], found["unpublish_at"]).items():
-        (document.add_text if isinstance(value, str) else document.add_integer)(name, value)
-    for name, text in ((TITLE, title), (HEAD, head), (BODY, body)):
-        document.add_text(name, index_text(text))
-    language = language_of(found["lang"])
-    if language:
-        document.add_text(stem_field(language), f"{title}\n{title}\n{title}\n{head}\n{body}")
-    return document
-
-
-def leaf_texts(value: Any) -> Iterator[str]:
-    """The words in front matter fields: every text and number, at any depth."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from leaf_texts(inner)
-    elif isinstance(value, Sequence):
-        for inner in value:
-            yield from leaf_texts(inner)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
 
 
 class SearchWriter:
@@ -117,13 +79,13 @@ class SearchWriter:
             self._writer = self._index.writer(_HEAP, 1)
             self._large = True
 
-    def put(self, row: int, found: Mapping[str, Any] | None) -> None:
+    def put(self, row: int, entry: SearchEntry | None) -> None:
         """Replace the document of `row`, or take it out."""
         writer = self._get_writer()
         if row in self._added or not self.fresh:
             writer.delete_documents_by_term("row", row)
-        if found is not None:
-            writer.add_document(search_document(row, found))
+        if entry is not None:
+            writer.add_document(engine_document(row, entry))
             if self.fresh:
                 self._added.add(row)
 
