@@ -80,8 +80,8 @@ def test_a_forged_position_of_another_shape_is_refused(position: Any) -> None:
     ("text", "shape"),
     [
         ("[NaN]", (float,)), ("[1e999]", (float,)), ("[-Infinity]", (float,)), ("[9007199254740992]", (int,)), ("[-1]", (int,)),
-        ("[true]", (int,)), ("[1]", (float,)), ('["\\ud800"]', (str,)), ("7", (int,)), ('{"0":1}', (int,)), ("[1,1]", (int,)), ("[", (int,)),
-        ("[" * 5_000, (int,)), ("[" + "9" * 5_000 + "]", (int,)), ("", ()),
+        ("[true]", (int,)), ("[1]", (float,)), ('["\\ud800"]', (str,)), ("7", (int,)), ('{"0":1}', (int,)), ("[1,1]", (int,)),
+        ("[", (int,)), ("[" * 5_000, (int,)), ("[" + "9" * 5_000 + "]", (int,)), ("", ()),
     ],
 )  # fmt: skip
 def test_forged_values_out_of_range_are_refused(text: str, shape: cursors.Shape) -> None:
