@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROW = re.compile(r"^\| ([FPC]\d+) \| (.+?) \| (.+) \|$", re.MULTILINE)
 NODE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-ROW_ID = re.compile(r"\b(?:F\d{1,2}|P\d{1,2}|C0\d\d)\b")
+ROW_ID = re.compile(r"(?<![\w-])(?:[FP][1-9]\d?|C0\d\d)\b")
 RULE_ID = re.compile(r"\b(?:A|AU|C|E|EX|G|H|K|LG|ME|O|P|PR|R|S|ST|T|TK|TR|W|X)-\d\d\b")
 RULE_CITATION = re.compile(r"docs/rules\.md, ([A-Z][A-Za-z ]*(?:, [A-Z][A-Za-z ]*)*)")
 # Texts that are not in the repository. Spelled in halves, since this file is searched too.
