@@ -50,7 +50,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What arrived is no message. `id` is None when it could not be read; the reply then carries none."""
+    """What arrived is no message. The reply carries `id`: None when it could not be read, or is one of ours, in a faulty response."""
 
     code: int
     message: str
@@ -149,7 +149,7 @@ def _message(value: Any) -> Request | Notification | Response | Rejection:
     id = value.get("id")
     readable = id if _is_id(id) else None
     if value.get("jsonrpc") != "2.0":
-        return Rejection(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0".', readable)
+        return Rejection(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0".', None if _answers(value) else readable)
     if "method" not in value:
         return _response(value, readable)
     method = value["method"]
@@ -170,7 +170,12 @@ def _response(value: Mapping[str, Any], id: Id | None) -> Response | Rejection:
         return Response(id, result=value["result"])
     if id is not None and "result" not in value and isinstance(value.get("error"), dict):
         return Response(id, error=value["error"])
-    return Rejection(INVALID_REQUEST, "Invalid request: neither a request, a notification nor a response.", id)
+    return Rejection(INVALID_REQUEST, "Invalid request: neither a request, a notification nor a response.", None if _answers(value) else id)
+
+
+def _answers(value: Mapping[str, Any]) -> bool:
+    """Whether this means to be a response, whose id names a request of ours and must not come back as if it were the client's."""
+    return "method" not in value and ("result" in value or "error" in value)
 
 
 def _is_id(value: Any) -> bool:

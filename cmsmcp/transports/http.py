@@ -193,6 +193,8 @@ def _check_media_types() -> str:
         raise _rpc_refusal(415, "Send the body with Content-Type: application/json.")
     if request.environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise _rpc_refusal(415, "Send the body without Content-Encoding.")
+    if request.environ.get("HTTP_TRANSFER_ENCODING", "chunked").strip().lower() != "chunked":
+        raise _rpc_refusal(415, "Send the body with no Transfer-Encoding but chunked.")
     chosen = choose(request.environ.get("HTTP_ACCEPT", ""), (JSON, EVENT_STREAM))
     if chosen is None:
         raise _rpc_refusal(406, "Replies are application/json or text/event-stream; allow one of them in Accept.")

@@ -113,7 +113,9 @@ def test_integers_beyond_doubles_stay_exact() -> None:
         (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}', 5),
         (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":null}', 5),
         (b'{"jsonrpc":"2.0","id":6}', 6),
-        (b'{"jsonrpc":"2.0","id":6,"result":{},"error":{}}', 6),
+        (b'{"jsonrpc":"2.0","id":6,"result":{},"error":{}}', None),
+        (b'{"jsonrpc":"2.0","id":6,"error":"x"}', None),
+        (b'{"jsonrpc":"1.0","id":6,"result":{}}', None),
         (b'{"jsonrpc":"2.0","id":null,"result":{}}', None),
         (b"[]", None),
         (b"[" + b",".join([ping("1")] * 50_000) + b"]", None),
@@ -121,7 +123,7 @@ def test_integers_beyond_doubles_stay_exact() -> None:
     ids=lambda value: repr(value)[:60],
 )
 def test_json_that_is_no_message_is_an_invalid_request(raw: bytes, id: object) -> None:
-    """C004, C008; the id is echoed when it could be read."""
+    """C004, C008; the id is echoed when it could be read and is the client's own, not that of a faulty response to us."""
     message = parse(raw)
     assert isinstance(message, Rejection)
     assert (message.code, message.id) == (INVALID_REQUEST, id)
