@@ -133,3 +133,23 @@ def test_values_and_body_survive_line_endings_and_a_bom(pairs: dict[str, str], b
     assert good(b"\xef\xbb\xbf" + source.replace("\n", "\r\n").encode()) == plain
     assert plain[1] == body
     assert source.split("\n")[plain[2] - 1:] == (body.split("\n"))
+
+
+@pytest.mark.parametrize("opener", [
+    "----", "-----", "--", "-- -", "- - -", "---x", "---yml", "--- yaml", "--- # page", "\u2014\u2014\u2014", "\u2013--", "\u200b----",
+    "++++", "++", "+++x", ";;;;", "; ; ;", " ----",
+])
+@pytest.mark.parametrize("below", [
+    "title: T\ndraft: true\n", "\n# of mine\ndraft: true\n", "draft = true\n", '{"draft": true}\n', '"draft": true\n',
+])
+def test_an_opening_line_that_is_almost_right_loses_no_draft(opener: str, below: str) -> None:
+    """docs/rules.md, Front matter: such a page was served, with `draft: true` as its text."""
+    found = split(f"{opener}\n{below}{opener}\nBody".encode(), "a.md")
+    assert [(one.severity, one.line) for one in found.diagnostics] == [("error", 1)]
+
+
+@pytest.mark.parametrize("text", [
+    "----\n\nSome words: a line above them.\n", "-----\n# Title\n\nText", "----\n", "- a\n- b: c\n", "-- Ann\nsaid it: so\n",
+])
+def test_a_line_above_words_is_a_line(text: str) -> None:
+    assert split(text.encode(), "a.md").diagnostics == ()

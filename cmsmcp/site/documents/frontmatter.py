@@ -28,7 +28,13 @@ _OPENERS = {
 }
 _MARKS = ("---", "+++", ";;;")
 _BARE_JSON = re.compile(r"\{[ \t]*(?:\n|\Z|\"|\})")
+# A line of the marks, miscounted, spaced out, typeset as longer dashes or with a word after them, above the first `key:`, `key =` or
+# `{` is front matter by intent, even though Markdown would draw a line there.
+_ALMOST = re.compile(r"(?:(?:[-\u2010-\u2015\u2212][ \t]*){2,}|(?:\+[ \t]*){2,}|(?:;[ \t]*){2,})(?:#.*|\w{0,20})")
+_FIRST_KEY = re.compile(r"(?:[ \t]*(?:#.*)?\n){0,20}[ \t]*(?:[\"']?[\w.-]{1,64}[\"']?[ \t]*(?::(?=\s|\Z)|=)|\{|\"[^\"\n]{1,64}\"[ \t]*:)")
 _INVISIBLE = re.compile(r"[^\x21-\x7e]+")
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 
 
 class Split(NamedTuple):
@@ -87,6 +93,8 @@ def _split(text: str, start: int, line: int, path: str) -> Split:
         return _bare(text, start, line, path)
     if any(mark in opener for mark in _MARKS) and _INVISIBLE.sub("", opener).lower() in _OPENERS:
         raise YamlFault("the opening delimiter must stand alone at the start of its line, in lower case", path, line)
+    if end >= 0 and len(opener) <= 200 and _ALMOST.fullmatch(_UNSEEN.sub("", opener).strip()) and _FIRST_KEY.match(text, end + 1):
+        raise YamlFault("front matter opens with exactly --- (or +++, or ;;;) on a line of its own; this line is another", path, line)
     return Split(None, text[start:], line)
 
 
