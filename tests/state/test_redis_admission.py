@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +206,28 @@ def test_the_registry_lists_uses_and_revocations(client: Client, site: str) -> N
     assert listed[2] == TokenRecord("j0", "name 0", "mcp-server", "read:content read:docs", now, now + 60)
     with pytest.raises(NotFound, match="No token named .unknown."):
         tokens.revoke("unknown")
+
+
+def test_a_permit_that_a_stalled_redis_grants_too_late_is_given_back(own_redis: Any) -> None:
+    """docs/rules.md, Redis: whoever was told that it is not served holds nothing once Redis goes on."""
+    admission = RedisAdmission(Client(own_redis.url), Policy(rate=FAST, max_concurrency=1), "stalled")
+
+    def ask() -> Ask:
+        return Ask(uuid.uuid4().hex, "c", 1, True, 60_000)
+
+    first = ask()
+    assert admission.admit(first).reason is None
+    admission.release(first.event_id, None)
+    os.kill(own_redis.process.pid, signal.SIGSTOP)
+    with pytest.raises(Unavailable):
+        admission.admit(ask())
+    os.kill(own_redis.process.pid, signal.SIGCONT)
+    end = time.monotonic() + 5
+    while True:
+        try:
+            if admission.admit(ask()).reason is None:
+                break
+        except Unavailable:
+            pass
+        assert time.monotonic() < end, "the permit of the call that was not served is still held"
+        time.sleep(0.02)

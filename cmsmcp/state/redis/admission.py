@@ -5,7 +5,8 @@ Knows keys, arguments and what a reply means. Must not know the arithmetic, whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
@@ -19,6 +20,10 @@ from cmsmcp.state.redis.keys import Keys
 MAX_LEASE_MS = 6 * 3_600_000
 """Longer than any work; shorter than the life of the permits' key."""
 KEEP_PERMITS_MS = 86_400_000
+DOUBT_SECONDS = 30.0
+"""How long permits are taken back whose admission never answered: a stalled Redis may still grant them once it goes on."""
+_WITHDRAW_EVERY = 0.2
+MAX_DOUBTFUL = 10_000
 _REASONS = (None, "rate", "concurrency", "revoked")
 _SCRIPT = files("cmsmcp.state.redis").joinpath("admission.lua").read_bytes()
 _SHA = sha1(_SCRIPT, usedforsecurity=False).hexdigest()
@@ -30,14 +35,45 @@ class RedisAdmission:
     `bucket` keeps the rate of one door apart from that of another; permits, tokens and the audit are the site's.
     """
 
-    def __init__(self, client: Client, policy: Policy, site: str, bucket: str = "") -> None:
+    def __init__(
+        self, client: Client, policy: Policy, site: str, bucket: str = "", clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._client = client
+        self._clock = clock
+        self._doubtful: dict[str, float] = {}
+        self._withdrawn_at = 0.0
         self._bucket = bucket
         self._keys = Keys(site)
         self._rate = (policy.rate.requests_per_minute, policy.rate.burst)
         self._max_concurrency = policy.max_concurrency
 
     def admit(self, ask: Ask) -> Verdict:
+        if self._doubtful:
+            self._withdraw()
+        try:
+            return self._ask(ask)
+        except Unavailable:
+            if ask.permit and len(self._doubtful) < MAX_DOUBTFUL:
+                self._doubtful[ask.event_id] = self._clock() + DOUBT_SECONDS
+            raise
+
+    def _withdraw(self) -> None:
+        """Give back what may have been granted to calls that were told they are not served. Again for a while: the old
+        connection's commands may run after these."""
+        now = self._clock()
+        if now - self._withdrawn_at < _WITHDRAW_EVERY:
+            return
+        self._withdrawn_at = now
+        doubtful = list(self._doubtful.items())
+        try:
+            self._client.post([("ZREM", self._keys.permits, *(event_id for event_id, _ in doubtful))])
+        except Unavailable:
+            return
+        for event_id, until in doubtful:
+            if now >= until:
+                self._doubtful.pop(event_id, None)
+
+    def _ask(self, ask: Ask) -> Verdict:
         keys = self._keys
         intent = _flat(ask.intent)
         reason, retry_after_ms, remaining, reset_ms = self._decide(
