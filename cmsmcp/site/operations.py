@@ -97,10 +97,10 @@ class SiteOperations:
             first = fault.faults[0] if fault.faults else None
             return self._report(False, [_failed("config", f"{first.file}, line {first.line}: {first.message}" if first else "unreadable")])
         config = survey.config
-        checks = [*_storage(config), self._check("index", self._index), self._check("config", lambda: _config(config))]
+        checks = [*_storage(config), self._check("index", lambda: self._index(ready)), self._check("config", lambda: _config(config))]
         checks.append(self._check("theme", lambda: self._theme(deadline)))
         checks.append(self._check("plugins", lambda: self._plugins(deadline)))
-        checks.append(self._check("content", lambda: self._content(survey)))
+        checks.append(self._check("content", lambda: self._content(survey) if ready else ("not known before the index is ready", False)))
         counts: tuple[dict[str, Any], dict[str, int]] = ({}, {})
         if ready:
             try:
@@ -136,12 +136,13 @@ class SiteOperations:
         message, passed = (outcome, True) if isinstance(outcome, str) else outcome
         return {"name": name, "status": "pass" if passed else "fail", "message": shown(message)}
 
-    def _index(self) -> str | tuple[str, bool]:
+    def _index(self, ready: bool) -> str | tuple[str, bool]:
+        """`ready` was asked once for the whole report, whose parts would otherwise speak of different moments."""
         done, total = self._state.progress()
-        if not self._state.ready():
+        if not ready:
             if self._reader.meta().get("ready"):
-                return "it is not kept up to the files: the indexer has stopped, hangs or cannot write", False
-            return f"{done} of {total} documents read so far", False
+                return "it is not kept up to the files: the indexer is just starting, has stopped, hangs or cannot write", False
+            return f"{done} of {total} documents read so far" if total else "no document read yet", False
         return f"generation {self._reader.meta().get('generation', 0)}"
 
     def _theme(self, deadline: Deadline) -> str | tuple[str, bool]:

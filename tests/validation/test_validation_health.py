@@ -117,4 +117,19 @@ def test_without_an_index_it_is_not_ready_and_says_so(themed, tmp_path):
     report = operations.health(Deadline(10))
     opened.close()
     assert (report["status"], report["ready"], report["content"]) == ("degraded", False, {})
-    assert {check["name"]: check["status"] for check in report["checks"]}["index"] == "fail"
+    said = {check["name"]: (check["status"], check["message"]) for check in report["checks"]}
+    assert said["index"] == ("fail", "no document read yet")
+    assert said["content"] == ("fail", "not known before the index is ready")
+
+
+def test_an_index_that_is_not_known_to_be_kept_is_counted_nowhere(themed, operate):
+    """Right after a start the index of the last run is there, but nobody has compared it with the files yet: one view of it."""
+    site = operate(themed.root)
+    operations = site.operations
+    operations._state.ready = lambda: False
+    report = operations.health(Deadline(10))
+    assert (report["ready"], report["content"], report["storage"]) == (False, {}, {})
+    said = {check["name"]: (check["status"], check["message"]) for check in report["checks"]}
+    assert said["index"][0] == "fail"
+    assert "kept up" in said["index"][1]
+    assert said["content"][0] == "fail"
