@@ -18,13 +18,14 @@ from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.identity.bearers import Bearers
+from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.tokens import Tokens
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.settings import SiteChoice
 from cmsmcp.site.open import OpenSite
 from cmsmcp.state.redis.client import Client, Refused
-from cmsmcp.transports.http import Gate, blueprint
+from cmsmcp.transports.http import Entrance, blueprint
 
 ANSWER_SECONDS = 0.5
 """How long an answer of `/readyz` is given again: anyone may ask, and each look costs Redis a command."""
@@ -53,8 +54,8 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     )
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
-    gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to, open_sessions(chosen))
-    doors = [blueprint(service, gate), *describe_resource(chosen)]
+    gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)
+    doors = [blueprint(service, Entrance(gate, open_to, open_sessions(chosen))), *describe_resource(chosen)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
     missing = Recent(lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None), ANSWER_SECONDS)

@@ -15,13 +15,13 @@ from cmsmcp.identity.peers import Peers
 from cmsmcp.protocol.errors import Unavailable
 
 Environ = Mapping[str, Any]
-MAX_DIGITS = 19
+_MAX_DIGITS = 19
 
 
 def announces_more(environ: Environ, limit: int) -> bool:
     """Whether the announced size of the body is over the limit, or so odd that it cannot be compared."""
     length = environ.get("CONTENT_LENGTH") or ""
-    return bool(length) and not (len(length) <= MAX_DIGITS and length.isascii() and length.isdecimal() and int(length) <= limit)
+    return bool(length) and not (len(length) <= _MAX_DIGITS and length.isascii() and length.isdecimal() and int(length) <= limit)
 
 
 class TurnedAway(Exception):

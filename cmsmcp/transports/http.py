@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
 from werkzeug.routing import Rule
 
-from cmsmcp.core.ports import Admission, Ask, Caller
+from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Outcome, Service
 from cmsmcp.core.session import Connection
-from cmsmcp.identity.gate import announces_more
-from cmsmcp.identity.peers import Peers, is_loopback
+from cmsmcp.identity.gate import Gate, TurnedAway
+from cmsmcp.identity.peers import is_loopback
 from cmsmcp.identity.sessions import Sessions
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
@@ -41,17 +40,13 @@ _PARAM_HEADER = re.compile(r"mcp-param-[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.IG
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """What stands before the service. `authenticate` gets the Authorization header; it may raise TokenRefused or Unavailable.
+class Entrance:
+    """`gate` stands before the service. `open_to` is the caller served without a token, on loopback only; None asks everyone for a token.
 
-    `open_to` is the caller served without a token, on loopback only; None asks everyone for a token. Without `sessions` a legacy
-    client gets no session id, and is served all the same.
+    Without `sessions` a legacy client gets no session id, and is served all the same.
     """
 
-    peers: Peers
-    authenticate: Callable[[str | None], Caller]
-    admission: Admission
-    max_request_bytes: int
+    gate: Gate
     open_to: Caller | None = None
     sessions: Sessions | None = None
 
@@ -65,10 +60,10 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-def blueprint(service: Service, gate: Gate) -> Blueprint:
+def blueprint(service: Service, entrance: Entrance) -> Blueprint:
     """`/mcp` and `/mcp/` alike: no redirect, which would lose a POST's body (C018)."""
     door = Blueprint("mcp", __name__)
-    endpoint = _Endpoint(service, gate)
+    endpoint = _Endpoint(service, entrance)
 
     def register(state: BlueprintSetupState) -> None:
         """Every verb comes here, so that one nobody knows is refused like any other; Flask's own rules want a list of verbs."""
@@ -81,24 +76,29 @@ def blueprint(service: Service, gate: Gate) -> Blueprint:
 
 
 class _Endpoint:
-    def __init__(self, service: Service, gate: Gate) -> None:
+    def __init__(self, service: Service, entrance: Entrance) -> None:
         self._service = service
-        self._gate = gate
+        self._gate = entrance.gate
+        self._open_to = entrance.open_to
+        self._sessions = entrance.sessions
 
     def answer(self) -> Response:
-        host, origin = request.environ.get("HTTP_HOST", ""), request.environ.get("HTTP_ORIGIN")
-        known = self._gate.peers.knows_host(host)
-        friendly = origin is None or self._gate.peers.knows_origin(origin, host)
+        origin, stranger = None, None
         try:
-            self._check_size()
-            if not known:
-                raise _refusal(403, "Host not allowed; the operator can add it to mcp.allowed_hosts")
-            if not friendly:
-                raise _refusal(403, "Origin not allowed")
+            origin = self._gate.check_origin(request.environ)
+        except TurnedAway as away:
+            stranger = away  # told after a body that is too large
+        try:
+            self._gate.check_size(request.environ)
+            if stranger is not None:
+                raise stranger
             response = self._serve()
+        except TurnedAway as away:
+            told = _rpc_refusal(away.status, away.message) if away.status == 413 else _refusal(away.status, away.message)
+            response = self._refuse(told)
         except Refusal as refusal:
             response = self._refuse(refusal)
-        if origin is not None and known and friendly:  # refusals too: a browser must be able to read why (C021)
+        if origin is not None:  # refusals too: a browser must be able to read why (C021)
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
         response.headers["Vary"] = "Origin"
@@ -127,8 +127,8 @@ class _Endpoint:
         if outcome.unpaid:
             raise Refusal(outcome.status, outcome.body or b"")
         response = _response(outcome, media_type)
-        if connection.is_new and connection.revision is not None and self._gate.sessions is not None:
-            response.headers[SESSION] = self._gate.sessions.issue(caller, connection.revision, connection.declared)
+        if connection.is_new and connection.revision is not None and self._sessions is not None:
+            response.headers[SESSION] = self._sessions.issue(caller, connection.revision, connection.declared)
         return response
 
     def _connection(self, caller: Caller) -> Connection:
@@ -136,24 +136,20 @@ class _Endpoint:
         named = request.environ.get("HTTP_MCP_SESSION_ID")
         if named is None:
             return Connection()
-        sessions = self._gate.sessions
+        sessions = self._sessions
         found = sessions.read(named.strip(), caller) if sessions is not None else None
         if sessions is None or found is None:
             return Connection(lost=True)
         return Connection(found.revision, found.declared, lost=sessions.is_over(found))
 
-    def _check_size(self) -> None:
-        if announces_more(request.environ, self._gate.max_request_bytes):
-            raise _too_large(self._gate.max_request_bytes)
-
     def _caller(self) -> Caller:
-        if self._gate.open_to is not None:
+        if self._open_to is not None:
             # A proxy on this host looks like loopback, so a forwarded request is not.
             if "HTTP_X_FORWARDED_FOR" in request.environ or not is_loopback(request.environ.get("REMOTE_ADDR", "")):
                 raise _refusal(403, "mcp.auth is none, so only this host is served")
-            return self._gate.open_to
+            return self._open_to
         try:
-            return self._gate.authenticate(request.environ.get("HTTP_AUTHORIZATION"))
+            return self._gate.caller(request.environ)
         except TokenRefused as refused:
             challenge = {"WWW-Authenticate": refused.challenge}
             raise Refusal(refused.status, json.dumps(refused.body).encode(), challenge) from None
@@ -163,14 +159,8 @@ class _Endpoint:
 
     def _refuse(self, refusal: Refusal) -> Response:
         """A flood of rubbish is not free: refusals draw on a bucket of their address."""
-        environ = request.environ
-        address = self._gate.peers.address(environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", ""))
-        try:
-            verdict = self._gate.admission.admit(Ask(uuid4().hex, f"address:{address}", cost=1, permit=False, lease_ms=0))
-        except errors.Unavailable:
-            verdict = None  # the refusal stands either way
-        if verdict is not None and verdict.reason is not None:
-            wait = max(1, -(-verdict.retry_after_ms // 1000))
+        wait = self._gate.charge_refusal(request.environ)
+        if wait is not None:
             body = error_reply(None, errors.RATE_LIMITED, f"Too many refused requests. Try again in {wait} s.", {"retry_after": wait})
             return Response(body, 429, {"Retry-After": str(wait)}, mimetype=JSON)
         return Response(refusal.body, refusal.status, refusal.headers, mimetype=JSON)

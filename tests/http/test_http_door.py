@@ -21,13 +21,14 @@ from cmsmcp.core.registry import discover
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.tokens import Grant, Tokens
 from cmsmcp.processes.gunicorn_conf import TimedReader
 from cmsmcp.protocol.mediatypes import accepts
 from cmsmcp.state.memory import MemoryAdmission
-from cmsmcp.transports.http import Gate, blueprint
+from cmsmcp.transports.http import Entrance, blueprint
 
 LIMIT = 8_388_608
 JSON = {"Content-Type": "application/json"}
@@ -52,8 +53,8 @@ def make_client(
     policy = policy or Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
     admission = MemoryAdmission(policy, NoAudit(), revoked=revoked)
     service = Service(policy, lambda: REGISTRY, nothing, lambda: admission, "0.0.0")
-    gate = Gate(peers or Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes, open_to)
-    return create_app([blueprint(service, gate)], list).test_client()
+    gate = Gate(peers or Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes)
+    return create_app([blueprint(service, Entrance(gate, open_to))], list).test_client()
 
 
 def bearer(access: str = "mcp-server", **grant: Any) -> dict[str, str]:

@@ -17,12 +17,13 @@ from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.sessions import PURPOSE, TTL, Sessions
 from cmsmcp.identity.tokens import Grant, Tokens
 from cmsmcp.state.memory import MemoryAdmission
-from cmsmcp.transports.http import Gate, blueprint
+from cmsmcp.transports.http import Entrance, blueprint
 
 MODERN = "2026-07-28"
 REVISIONS = (MODERN, "2025-11-25", "2025-06-18", "2025-03-26")
@@ -54,8 +55,8 @@ class Worker:
         admission = MemoryAdmission(policy, NoAudit())
         service = Service(policy, lambda: Registry([probe]), lambda: cast(Site, None), lambda: admission, "0.0.0")
         sessions = None if keyless else Sessions(Keyring([b"k" * 40], PURPOSE), lambda: now)
-        gate = Gate(Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes, None, sessions)
-        self.client: FlaskClient = create_app([blueprint(service, gate)], list).test_client()
+        gate = Gate(Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes)
+        self.client: FlaskClient = create_app([blueprint(service, Entrance(gate, sessions=sessions))], list).test_client()
 
     def post(self, bearer: dict[str, str], method: str, params: dict[str, Any] | None = None, **headers: str) -> Any:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, **({"params": params} if params is not None else {})}
