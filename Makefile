@@ -58,7 +58,7 @@ $(VENV)/bin/python:
 $(VENV)/.ready: requirements.txt pyproject.toml $(VENV)/bin/python
 	@echo "installing into $(VENV) …" >&2
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.txt
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -e . --config-settings editable_mode=compat
 	@$(BIN)/python -m compileall -q cmsmcp
 	@touch $@
 

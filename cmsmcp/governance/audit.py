@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 from cmsmcp.core.ports import Caller
-from cmsmcp.governance.redaction import redact
 
 MAX_VALUE_BYTES = 1024
 MAX_KEPT = 256
@@ -39,12 +38,15 @@ FIELDS = (
     ("result_bytes", "size of the encoded result"),
     ("arguments", "names and types of the arguments; their redacted values with governance.audit_arguments"),
 )
-OURS = frozenset({"phase", "decision", "code", "duration_ms", "result_bytes"})
+OURS = frozenset({"event", "phase", "decision", "code", "duration_ms", "result_bytes"})
 """Made here, of digits and plain words: nothing to clean."""
 
 # Whatever could end a line or steer a terminal in some reader: C0, DEL, C1 (with U+0085), line and paragraph separators,
 # bidirectional controls, lone surrogates (C057).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+# Words such as `tools/call` hold no secret. Redaction costs a tenth of a start to load, and the first reply needs none of it.
+_PLAIN = re.compile(r"[a-z_/:.-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class AuditRecords:
 
     def _describe(self, arguments: Mapping[str, Any]) -> str:
         if self._arguments:
+            from cmsmcp.governance.redaction import redact
+
             return json.dumps(redact(_shortened(arguments)), default=str)
         return json.dumps(shape(arguments))
 
@@ -134,6 +138,10 @@ def _cleaned(text: str) -> str:
 
 def printable(text: str) -> str:
     """At most 1 KiB of UTF-8 on one line: redacted, control characters escaped as `\\u000a`, and marked if cut."""
+    if _PLAIN.fullmatch(text):
+        return text
+    from cmsmcp.governance.redaction import redact
+
     redacted = redact(text[: 4 * MAX_VALUE_BYTES])
     clean = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", redacted)
     encoded = clean.encode()
