@@ -40,6 +40,8 @@ FIELDS = (
 )
 OURS = frozenset({"event", "phase", "decision", "code", "duration_ms", "result_bytes"})
 """Made here, of digits and plain words: nothing to clean."""
+NAMED = frozenset({"client", "token"})
+"""Who asked, by the id of a token or an address. An id opens nothing, and a record without it would accuse nobody; so it stays."""
 
 # Whatever could end a line or steer a terminal in some reader: C0, DEL, C1 (with U+0085), line and paragraph separators,
 # bidirectional controls, lone surrogates (C057).
@@ -116,7 +118,7 @@ class AuditRecords:
             "arguments": "" if event.arguments is None else self._describe(event.arguments),
             **more,
         }
-        return {name: value if name in OURS else _kept(value) for name, value in record.items() if value}
+        return {name: value if name in OURS else _kept(value, hide=name not in NAMED) for name, value in record.items() if value}
 
     def _describe(self, arguments: Mapping[str, Any]) -> str:
         if self._arguments:
@@ -126,24 +128,26 @@ class AuditRecords:
         return json.dumps(shape(arguments))
 
 
-def _kept(text: str) -> str:
+def _kept(text: str, *, hide: bool) -> str:
     """The same few names and ids come with every call; what was cleaned once is not cleaned again."""
-    return _cleaned(text) if len(text) <= MAX_KEPT else printable(text)
+    return _cleaned(text, hide) if len(text) <= MAX_KEPT else printable(text, hide=hide)
 
 
 @lru_cache(maxsize=1024)
-def _cleaned(text: str) -> str:
-    return printable(text)
+def _cleaned(text: str, hide: bool) -> str:
+    return printable(text, hide=hide)
 
 
-def printable(text: str) -> str:
-    """At most 1 KiB of UTF-8 on one line: redacted, control characters escaped as `\\u000a`, and marked if cut."""
+def printable(text: str, *, hide: bool = True) -> str:
+    """At most 1 KiB of UTF-8 on one line: redacted if `hide`, control characters escaped as `\\u000a`, and marked if cut."""
     if _PLAIN.fullmatch(text):
         return text
-    from cmsmcp.governance.redaction import redact
+    kept = text[: 4 * MAX_VALUE_BYTES]
+    if hide:
+        from cmsmcp.governance.redaction import redact
 
-    redacted = redact(text[: 4 * MAX_VALUE_BYTES])
-    clean = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", redacted)
+        kept = redact(kept)
+    clean = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", kept)
     encoded = clean.encode()
     if len(encoded) <= MAX_VALUE_BYTES and len(text) <= 4 * MAX_VALUE_BYTES:
         return clean

@@ -91,3 +91,10 @@ def test_eight_megabytes_of_arguments_cost_little() -> None:
     wide = {"x" * 30 + str(n): "y" * 100 for n in range(60_000)}
     record = RECORDS.intent(CALLER, event({"a": wide, "b": [wide] * 3}))
     assert len(record["arguments"].encode()) <= MAX_VALUE_BYTES
+
+
+def test_a_record_names_the_token_that_asked() -> None:
+    """docs/audit.md: `client` and `token` are ids, not secrets, though one reads like an assignment."""
+    jti = "b847bfc08dbf44abbfe5a183d633a9e2"
+    record = RECORDS.intent(Caller(f"token:{jti}", frozenset(), token_id=jti), event({}))
+    assert (record["client"], record["token"]) == (f"token:{jti}", jti)
