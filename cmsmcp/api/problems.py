@@ -41,4 +41,5 @@ def of_error(error: errors.CallError) -> Response:
     if isinstance(error, errors.ScopeRefused):
         headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{" ".join(error.scopes)}"'
     more = {"code": error.code} if error.code > 0 else {}
-    return problem(_STATUS.get(type(error), 500), error.message, headers, **more, **error.data)
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    return problem(status, error.message, headers, **more, **error.data)

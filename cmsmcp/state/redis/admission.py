@@ -48,14 +48,15 @@ class RedisAdmission:
         self._max_concurrency = policy.max_concurrency
 
     def admit(self, ask: Ask) -> Verdict:
-        if self._doubtful:
-            self._withdraw()
         try:
-            return self._ask(ask)
+            verdict = self._ask(ask)
         except Unavailable:
             if ask.permit and len(self._doubtful) < MAX_DOUBTFUL:
                 self._doubtful[ask.event_id] = self._clock() + DOUBT_SECONDS
             raise
+        if self._doubtful:
+            self._withdraw()  # Redis answers again; before that it would only cost another wait
+        return verdict
 
     def _withdraw(self) -> None:
         """Give back what may have been granted to calls that were told they are not served. Again for a while: the old
