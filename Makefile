@@ -34,6 +34,7 @@ corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOC
 
 bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site)
 	@$(BIN)/python -m bench.index $(DIR)
+	@$(BIN)/python -m bench.start
 
 $(DIR)/content/config/site.yaml:
 	@$(MAKE) --no-print-directory corpus
