@@ -16,6 +16,7 @@ from cmsmcp.bootstrap.chosen import choose, open_chosen
 from cmsmcp.settings import SettingsError, SiteChoice
 
 log = logging.getLogger("cmsmcp.sidecar")
+LOOK_SECONDS = 0.25
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
     trimmer = Trimmer(chosen)
     trimmer.start()
     try:
-        while signals.get() == signal.SIGHUP:
+        while _next(signals) == signal.SIGHUP:
             try:
                 trimmer.follow(choose(choice))
             except SettingsError as error:
@@ -52,6 +53,15 @@ def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
         trimmer.stop()
         opened.close()
     return 0
+
+
+def _next(signals: queue.SimpleQueue[int]) -> int:
+    """Looks up now and then: a signal that the system gave to another thread does not wake this one, and its handler runs only here."""
+    while True:
+        try:
+            return signals.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            continue
 
 
 if __name__ == "__main__":
