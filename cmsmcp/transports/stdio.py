@@ -125,7 +125,11 @@ class _Stop:
         self.ending = False
         self._wake, self._signal = os.pipe()
         self._former = {}
+        self._former_wake: int | None = None
         if threading.current_thread() is threading.main_thread():
+            # The system may give a signal to any thread; only this pipe then wakes the one in which handlers run.
+            os.set_blocking(self._signal, False)
+            self._former_wake = signal.set_wakeup_fd(self._signal, warn_on_full_buffer=False)
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._former[number] = signal.signal(number, lambda *_: self.request())
 
@@ -161,6 +165,8 @@ class _Stop:
     def close(self) -> None:
         for number, handler in self._former.items():
             signal.signal(number, handler)
+        if self._former_wake is not None:
+            signal.set_wakeup_fd(self._former_wake)
         os.close(self._wake)
         os.close(self._signal)
 
