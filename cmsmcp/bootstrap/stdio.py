@@ -50,7 +50,7 @@ def _admission(chosen: Chosen) -> Callable[[], Admission]:
 
     def local() -> Admission:
         from cmsmcp.state.auditfile import AuditFile
-        from cmsmcp.state.memory import MemoryAdmission
+        from cmsmcp.state.memory.admission import MemoryAdmission
 
         return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / AUDIT_FILE))
 

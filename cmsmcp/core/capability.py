@@ -1,4 +1,4 @@
-"""What a tool or resource declares about itself. A declaration is all it takes: nothing else lists capabilities.
+"""What a tool, resource or prompt declares about itself. A declaration is all it takes: nothing else lists capabilities.
 
 marshmallow schemas are the source of input and output; JSON Schema is derived from them (`core.schemas`). A registration may
 carry a literal JSON Schema instead (`input_schema`, `output_schema`).
@@ -6,11 +6,12 @@ carry a literal JSON Schema instead (`input_schema`, `output_schema`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.dialogue import SILENCE, Dialogue
 from cmsmcp.core.ports import Caller, Site, Visibility
 
 if TYPE_CHECKING:
@@ -24,13 +25,15 @@ DEFAULT_MAX_RESULT = 262_144
 class Call:
     """What a capability gets beside its arguments. `visibility(status)` applies the rule for unpublished documents.
 
-    `visibility(None)` is published only; naming a status the caller may not see raises ScopeRefused.
+    `visibility(None)` is published only; naming a status the caller may not see raises ScopeRefused. `dialogue` is the way to the
+    client while the work runs: only for capabilities that declare `talks`.
     """
 
     site: Site
     caller: Caller
     deadline: Deadline
     visibility: Callable[[str | None], Visibility]
+    dialogue: Dialogue = SILENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,38 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """What a tool without an output schema returns: content blocks as MCP has them; `is_error` for a failure the model should see."""
+
+    content: Sequence[Mapping[str, Any]]
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """What a resource returns that is not text."""
+
+    data: bytes
+    mime_type: str
+
+
+Completer = Callable[[str, Mapping[str, str], Call], Iterable[str]]
+"""Values for an argument: what was typed so far, the other arguments given, the call. Ranked; the first 100 are sent (C-01)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Capability:
     """One registered capability (F31). `timeout` in seconds, `max_result` in bytes of the encoded result.
 
     `uri` is None for a tool, an RFC 6570 template for a resource. `listing` yields the concrete resources of a template:
     dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns `Text`, or a
     mapping that is dumped through `output` and written as JSON (`indent`: by two spaces).
+
+    A prompt's `input` has string fields alone; its function returns a text, or messages as MCP has them.
+
+    `talks`: it may use `Call.dialogue`. `requires`: client capabilities it cannot do without (E-03). `task`: whether it can run as
+    a task where the client allows that (`optional`), only so (`required`), or not. `complete` has a Completer by argument or
+    variable. `topics` gives what of the site a resource depends on (`sharing.Change`), from its variables.
     """
 
     name: str
@@ -72,10 +101,16 @@ class Capability:
     indent: bool = False
     listing: Callable[[Call], Iterable[Mapping[str, Any]]] | None = None
     hint: str = "Ask for less."
+    is_prompt: bool = False
+    talks: bool = False
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    task: str | None = None
+    complete: Mapping[str, Completer] = field(default_factory=dict)
+    topics: Callable[[Mapping[str, str]], Iterable[str]] | None = None
 
     @property
     def is_tool(self) -> bool:
-        return self.uri is None
+        return self.uri is None and not self.is_prompt
 
 
 def tool(**declaration: Any) -> Callable[[Callable[..., Any]], Capability]:
@@ -86,6 +121,11 @@ def tool(**declaration: Any) -> Callable[[Callable[..., Any]], Capability]:
 def resource(uri: str, **declaration: Any) -> Callable[[Callable[..., Any]], Capability]:
     """Declare a resource or resource template at `uri`; the function gets the template's variables as its arguments."""
     return _declare({"uri": uri, **declaration})
+
+
+def prompt(**declaration: Any) -> Callable[[Callable[..., Any]], Capability]:
+    """Declare a prompt. The function's name is the wire name, its docstring the description."""
+    return _declare({"is_prompt": True, **declaration})
 
 
 def _declare(declaration: dict[str, Any]) -> Callable[[Callable[..., Any]], Capability]:

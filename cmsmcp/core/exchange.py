@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cmsmcp.core.out import Out
 from cmsmcp.core.overdue import Overdue
 from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
@@ -15,6 +16,7 @@ from cmsmcp.protocol.jsonrpc import Request
 
 if TYPE_CHECKING:
     from cmsmcp.core.registry import Registry
+    from cmsmcp.core.shared import Shared
     from cmsmcp.governance.audit import AuditRecords
 
 
@@ -31,6 +33,7 @@ class Ports:
     admission: Callable[[], Admission]
     records: Callable[[], AuditRecords]
     version: str
+    shared: Callable[[], Shared]
     overdue: Overdue = field(default_factory=Overdue)
 
 
@@ -46,9 +49,13 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Exchange(Visit):
-    """A JSON-RPC request. `headers` have lower-case names; None where there are none (stdio)."""
+    """A JSON-RPC request. `headers` have lower-case names; None where there are none (stdio).
+
+    `out` is the way of this request's own messages; None where the client gets a reply and nothing else.
+    """
 
     request: Request
     era: Era
     connection: Connection
     headers: Mapping[str, str] | None
+    out: Out | None = None

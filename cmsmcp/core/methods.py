@@ -13,6 +13,7 @@ from typing import Any
 
 from cmsmcp.core.entry import Toll, charge, enter
 from cmsmcp.core.exchange import Exchange
+from cmsmcp.core.out import Stream
 from cmsmcp.protocol import messages
 from cmsmcp.protocol.eras import SUPPORTED, Era, declared, negotiate
 from cmsmcp.protocol.errors import METHOD_NOT_FOUND, ProtocolError
@@ -22,12 +23,16 @@ DISCOVER_TTL_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`at_once`: quick, and a door must answer it before it reads on (the handshake binds what follows)."""
+    """`at_once`: quick, and a door must answer it before it reads on (the handshake binds what follows).
 
-    run: Callable[[Exchange], messages.Result]
+    `talks` says whether this request may send messages of its own before its result.
+    """
+
+    run: Callable[[Exchange], messages.Result | Stream]
     modern: bool = True
     legacy: bool = True
     at_once: bool = False
+    talks: Callable[[Exchange], bool] = lambda exchange: False
 
 
 def find_method(name: str, era: Era) -> Method:
@@ -84,6 +89,12 @@ def _call_tool(exchange: Exchange) -> messages.Result:
     return call_tool(exchange)
 
 
+def _talking_tool(exchange: Exchange) -> bool:
+    name = exchange.request.params.get("name")
+    tool = exchange.ports.registry().tools.get(name) if isinstance(name, str) else None
+    return tool is not None and tool.talks
+
+
 def _read_resource(exchange: Exchange) -> messages.Result:
     from cmsmcp.core.invoke import read_resource
 
@@ -96,7 +107,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "ping": Method(_ping, modern=False, at_once=True),
         "server/discover": Method(_discover, legacy=False, at_once=True),
         "tools/list": Method(_list_tools),
-        "tools/call": Method(_call_tool),
+        "tools/call": Method(_call_tool, talks=_talking_tool),
         "resources/list": Method(_list_resources),
         "resources/templates/list": Method(_list_templates),
         "resources/read": Method(_read_resource),

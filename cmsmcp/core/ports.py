@@ -146,7 +146,6 @@ class Plugins(Protocol):
 
 class Docs(Protocol):
     """Files under the site's `docs/` folder that are text."""
-
     def list_files(self, deadline: Deadline) -> Sequence[Mapping[str, Any]]:
         """`{"path","title","size","mime_type","updated_at"}` sorted by path; `path` is relative to `docs/`."""
         ...
@@ -239,7 +238,7 @@ class Caller:
     """Who asks. `client` keys the rate limit; `capabilities` are CMS capabilities, `{"*"}` for a local actor.
 
     `scopes` are those the caller holds (token, or configured for stdio), already cut to what the configuration enables.
-    `registered`: the token is one of ours, so that the registry must know it.
+    `registered`: the token is one of ours, so that the registry must know it. `expires` in epoch seconds, None: never.
     """
 
     client: str
@@ -248,15 +247,16 @@ class Caller:
     subject: str | None = None
     token_id: str | None = None
     registered: bool = False
+    expires: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One governed request, as the admission decides it. `event_id` is unique (it is also the permit's name).
 
-    `cost` is in rate units; `permit` says whether it occupies one of `max_concurrency`; `lease_ms` bounds a permit
-    whose holder died; a `registered` token is refused unless the registry knows it; `intent` is the audit record to
-    append when admitted, `refusal` the one to append when not.
+    `cost` is in rate units; `permit` says whether it occupies one of `max_concurrency`, or with `stream` one of `max_streams`;
+    `lease_ms` bounds a permit whose holder died; a `registered` token is refused unless the registry knows it; `intent` is the
+    audit record to append when admitted, `refusal` the one to append when not.
     """
 
     event_id: str
@@ -264,6 +264,7 @@ class Ask:
     cost: int
     permit: bool
     lease_ms: int
+    stream: bool = False
     token_id: str | None = None
     registered: bool = False
     intent: Mapping[str, str] | None = None

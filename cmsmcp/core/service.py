@@ -16,6 +16,7 @@ from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import charge
 from cmsmcp.core.exchange import Exchange, Ports, Visit
 from cmsmcp.core.methods import Method, find_method
+from cmsmcp.core.out import Out, Stream
 from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.governance.policy import Policy
@@ -33,6 +34,7 @@ from cmsmcp.protocol.eras import (
 
 if TYPE_CHECKING:
     from cmsmcp.core.registry import Registry
+    from cmsmcp.core.shared import Shared
     from cmsmcp.governance.audit import AuditRecords
 
 _log = logging.getLogger(__name__)
@@ -59,7 +61,7 @@ class Outcome:
     `code` is that of the error in `body`, if any; `retry_after` in seconds. `status` is a hint for doors that speak HTTP: it
     tells refusals of the protocol (400, 404) from errors of a well-formed request (200), which one code cannot
     (docs/rules.md, Revisions). `scopes` are those a 403 must name. `unpaid`: refused before the admission was asked, so that
-    a door makes the sender's address pay.
+    a door makes the sender's address pay. With a `stream` there is no body: the door sends what the stream yields, until it ends.
     """
 
     body: bytes | None = None
@@ -68,10 +70,25 @@ class Outcome:
     status: int = 200
     scopes: tuple[str, ...] = ()
     unpaid: bool = False
+    stream: Stream | None = None
 
 
 ACCEPTED = Outcome(status=202)
-Pending = Callable[[], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Work that gives an outcome; to be called once, in any thread. `talks`: it may send messages of its own before that."""
+
+    work: Callable[[], Outcome]
+    talks: bool = False
+
+    def __call__(self) -> Outcome:
+        return self.work()
+
+
+def unshared() -> Shared:
+    raise errors.ProtocolError("This server shares nothing between its processes.", code=errors.INTERNAL_ERROR)
 
 
 class Service:
@@ -86,19 +103,23 @@ class Service:
         version: str,
         *,
         site_name: str = "",
+        shared: Callable[[], Shared] = unshared,
     ) -> None:
-        self.ports = Ports(policy, registry, site, admission, cache(partial(_records, site_name, policy.audit_arguments)), version)
+        records = cache(partial(_records, site_name, policy.audit_arguments))
+        self.ports = Ports(policy, registry, site, admission, records, version, shared)
 
     def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:
         """Answer one message. `headers` have lower-case names; None where there are none (stdio). Never raises."""
         outcome = self.begin(raw, caller, connection, headers)
         return outcome if isinstance(outcome, Outcome) else outcome()
 
-    def begin(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome | Pending:
+    def begin(
+        self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None, out: Out | None = None
+    ) -> Outcome | Pending:
         """Read one message: its outcome if that is quick, else the work that gives it, to be called once in any thread.
 
         In between the request is in flight: it can be cancelled, and its id is taken. Messages of one connection must come here
-        in their order.
+        in their order. `out` is the way for what the work sends before its outcome; without one it can say nothing.
         """
         message = jsonrpc.parse(raw)
         if isinstance(message, jsonrpc.Batch):
@@ -106,8 +127,8 @@ class Service:
                 return _invalid("one message at a time; this revision has no batches.")
             if connection.lost:
                 return _unpaid(errors.SessionNotFound())
-            return partial(self._answer_batch, message, caller, connection, headers)
-        return self._begin(message, caller, connection, headers)
+            return Pending(partial(self._answer_batch, message, caller, connection, headers))
+        return self._begin(message, caller, connection, headers, out)
 
     def charge(self, caller: Caller, method: str, id: jsonrpc.Id | None = None) -> Outcome | None:
         """Take the price of what is answered without a method of ours. The refusal, if it comes to that."""
@@ -123,6 +144,7 @@ class Service:
         caller: Caller,
         connection: Connection,
         headers: Mapping[str, str] | None,
+        out: Out | None = None,
     ) -> Outcome | Pending:
         if isinstance(message, jsonrpc.Rejection):
             return _rejected(message)
@@ -135,7 +157,7 @@ class Service:
         try:
             era = classify(message, headers, connection.revision)
             known = era if isinstance(era, Era) else Era(MODERN)
-            exchange = Exchange(message.method, caller, flight, self.ports, message, known, connection, headers)
+            exchange = Exchange(message.method, caller, flight, self.ports, message, known, connection, headers, out)
             method = _admissible(exchange, era)
         except Exception as error:
             connection.end(message.id, flight)
@@ -144,12 +166,14 @@ class Service:
             return _failed(error, message.id, unknown_method=404 if isinstance(era, Era) and era.modern else 200)
         if method.at_once:
             return self._answer(exchange, method)
-        return partial(self._answer, exchange, method)
+        return Pending(partial(self._answer, exchange, method), out is not None and method.talks(exchange))
 
     def _answer(self, exchange: Exchange, method: Method) -> Outcome:
         try:
-            body = jsonrpc.result_reply(exchange.request.id, method.run(exchange))
-            outcome = Outcome(body)
+            result = method.run(exchange)
+            if isinstance(result, Stream):
+                return Outcome(stream=result)
+            outcome = Outcome(jsonrpc.result_reply(exchange.request.id, result))
         except Cancelled:
             outcome = Outcome()
         except errors.CallError as error:

@@ -44,14 +44,18 @@ class Flight:
 class Connection:
     """What `initialize` settled: `revision`, or None, and the client capabilities we may need later (`declared`, by name).
 
-    A door makes one per process (stdio) or per exchange (HTTP). `lost`: the client names a session that is none, or has ended.
-    `is_new`: the handshake was made on this very connection.
+    A door makes one per process (stdio) or per exchange (HTTP). `session` is the id under which workers share what the client has
+    said since, blank for stdio; None where there is no session, or the client named none. `lost`: the client names a session that
+    is none, or has ended. `is_new`: the handshake was made on this very connection.
     """
 
-    def __init__(self, revision: str | None = None, declared: frozenset[str] = frozenset(), *, lost: bool = False) -> None:
+    def __init__(
+        self, revision: str | None = None, declared: frozenset[str] = frozenset(), *, lost: bool = False, session: str | None = None
+    ) -> None:
         self.revision = revision
         self.declared = declared
         self.lost = lost
+        self.session = session
         self.is_new = False
         self._lock = threading.Lock()
         self._flights: dict[Id, Flight] = {}

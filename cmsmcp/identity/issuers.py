@@ -59,6 +59,7 @@ class ExternalIssuer:
             capabilities=_capabilities(claims, scopes),
             subject=subject,
             token_id=f"external:{jti}" if isinstance(jti, str) and 0 < len(jti) <= MAX_TEXT else None,
+            expires=int(claims["exp"]),
         )
 
     def _verified(self, token: str) -> Mapping[str, Any]:

@@ -142,6 +142,7 @@ class Tokens:
             subject=None if claims["sub"] == jti else claims["sub"],
             token_id=jti,
             registered=True,
+            expires=claims["exp"],
         )
 
     def _claims(self, token: str) -> Mapping[str, Any]:

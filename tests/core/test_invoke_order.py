@@ -16,7 +16,7 @@ from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.protocol import errors
-from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.memory.admission import MemoryAdmission
 
 ran: list[object] = []
 

@@ -27,7 +27,7 @@ from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.tokens import Grant, Tokens
 from cmsmcp.processes.gunicorn_conf import TimedReader
 from cmsmcp.protocol.mediatypes import accepts
-from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.transports.http import Entrance, blueprint
 
 LIMIT = 8_388_608

@@ -22,7 +22,7 @@ from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.sessions import PURPOSE, TTL, Sessions
 from cmsmcp.identity.tokens import Grant, Tokens
-from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.transports.http import Entrance, blueprint
 
 MODERN = "2026-07-28"

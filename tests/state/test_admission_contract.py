@@ -16,7 +16,7 @@ import pytest
 from cmsmcp.core.ports import Admission, Ask, Verdict
 from cmsmcp.governance.policy import Policy, Rate
 from cmsmcp.protocol.errors import Unavailable
-from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.state.redis.admission import RedisAdmission
 from cmsmcp.state.redis.client import Client
 from cmsmcp.state.redis.keys import Keys

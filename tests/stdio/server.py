@@ -13,7 +13,7 @@ from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.scopes import READ_SCOPES
-from cmsmcp.state.memory import MemoryAdmission
+from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.transports.stdio import claim_streams, serve
 
 
