@@ -111,13 +111,16 @@ def test_a_row_of_the_table_permits_no_more_than_is_used(room: str) -> None:
 
 
 def test_the_transports_never_import_each_other() -> None:
-    for path in (PACKAGE / "transports").glob("*.py"):
-        others = {f"cmsmcp.transports.{other.stem}" for other in (PACKAGE / "transports").glob("*.py") if other != path}
-        assert not imports_of(path) & others, path.name
+    doors = {path.stem: path for path in (PACKAGE / "transports").iterdir() if path.stem not in ("__init__", "__pycache__")}
+    for name, door in doors.items():
+        others = [f"cmsmcp.transports.{other}" for other in doors if other != name]
+        for path in [door] if door.is_file() else door.rglob("*.py"):
+            assert not [found for found in imports_of(path) if any(within(found, other) for other in others)], path
 
 
 def test_stdio_knows_no_flask() -> None:
-    assert not {name for name in imports_of(PACKAGE / "transports" / "stdio.py") if name.split(".")[0] in ("flask", "werkzeug")}
+    for path in (PACKAGE / "transports" / "stdio").rglob("*.py"):
+        assert not {name for name in imports_of(path) if name.split(".")[0] in ("flask", "werkzeug")}
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -143,8 +146,8 @@ def test_only_settings_reads_the_environment_and_only_stdio_touches_the_streams(
     where = str(path.relative_to(PACKAGE))
     if where != "settings.py":
         assert not names & ENVIRONMENT, "the environment is read in settings.py"
-    if where != "transports/stdio.py":
-        assert not names & STREAMS, "the streams belong to transports/stdio.py"
+    if where != "transports/stdio/streams.py":
+        assert not names & STREAMS, "the streams belong to transports/stdio/streams.py"
 
 
 def test_the_environment_is_found_under_each_of_its_names() -> None:

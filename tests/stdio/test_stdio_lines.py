@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cmsmcp.transports.stdio import _Stop, read_lines
+from cmsmcp.transports.stdio.streams import Stop, read_lines
 
 LIMIT = 20
 
@@ -17,7 +17,7 @@ LIMIT = 20
 def lines_of(chunks: list[bytes]) -> list[bytes | None]:
     """What the reader yields when each chunk is read on its own."""
     incoming, outgoing = os.pipe()
-    stop = _Stop()
+    stop = Stop()
     turn = threading.Semaphore(0)
 
     def feed() -> None:
@@ -69,7 +69,7 @@ def test_the_limit_is_exact_with_and_without_a_newline(size: int, ending: bytes)
 
 def test_a_stop_ends_reading_without_an_end_of_input() -> None:
     incoming, outgoing = os.pipe()
-    stop = _Stop()
+    stop = Stop()
     reader = threading.Thread(target=lambda: list(read_lines(incoming, stop, LIMIT)))
     reader.start()
     os.write(outgoing, b"half a line")
