@@ -46,12 +46,16 @@ class SiteChoice:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Without `redis_url`, `state_dir` or `site`, that variable is not set; `secrets` are newest first, and empty when it is not set."""
+    """Without `redis_url`, `state_dir` or `site`, that variable is not set; `secrets` are newest first, and empty when it is not set.
+
+    `capabilities` are names of packages whose capabilities are served beside our own.
+    """
 
     redis_url: str | None = None
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     state_dir: Path | None = None
     site: Path | None = None
+    capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +112,21 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
     secrets = tuple(part.strip().encode() for part in given.split(",") if part.strip())
     if given.strip() and not secrets:
         faults.append("CMSMCP_SECRET_KEY is set but holds no key; give it one, or several with commas between, or unset it")
+    listed = variables.get("CMSMCP_CAPABILITIES", "").strip()
+    packages = tuple(part.strip() for part in listed.split(",")) if listed else ()
+    strange = [name for name in packages if not _PACKAGE.fullmatch(name)]
+    if strange:
+        faults.append(f"CMSMCP_CAPABILITIES: {strange[0][:80]!r} is no name of a package; give it names as in import, with commas between")
     if faults:
         raise SettingsError(*faults)
     state = variables.get("CMSMCP_STATE_DIR")
     site = variables.get("CMSMCP_SITE")
-    folders = (Path(folder).expanduser() if folder else None for folder in (state, site))
-    return Environment(variables.get("REDIS_URL"), secrets, *folders)
+    state_dir, folder = (Path(named).expanduser() if named else None for named in (state, site))
+    return Environment(variables.get("REDIS_URL"), secrets, state_dir, folder, packages)
 
 
-_VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE")
+_VARIABLES = ("REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE", "CMSMCP_CAPABILITIES")
+_PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 def environment_elsewhere(environment: Environment) -> dict[str, str]:

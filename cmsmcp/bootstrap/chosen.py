@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -73,6 +74,7 @@ class Chosen:
 def choose(choice: SiteChoice, *, enabled: bool = True) -> Chosen:
     """Read everything that could stop a start. Raises SettingsError; also when MCP is off, unless `enabled` is False."""
     environment = read_environment()
+    _require_packages(environment.capabilities)
     root = find_site(choice.folder)
     settings = load_settings(root, choice.env, choice.overlays)
     if enabled and settings.refusal:
@@ -90,8 +92,28 @@ def open_chosen(chosen: Chosen, *, write: bool) -> OpenSite:
     return opened
 
 
-def discover_capabilities() -> Registry:
+def discover_capabilities(chosen: Chosen) -> Registry:
+    """Ours, and those of the packages that the operator names. SettingsError when one of these cannot be served."""
     import cmsmcp.capabilities
-    from cmsmcp.core.registry import discover
+    from cmsmcp.core.registry import RegistrationError, discover
 
-    return discover(cmsmcp.capabilities)
+    named = chosen.environment.capabilities
+    if not named:
+        return discover(cmsmcp.capabilities)
+    try:
+        return discover(cmsmcp.capabilities, *map(importlib.import_module, named))
+    except RegistrationError as error:
+        raise SettingsError(f"CMSMCP_CAPABILITIES: {error}") from None
+    except Exception as error:
+        raise SettingsError(f"CMSMCP_CAPABILITIES: {', '.join(named)} cannot be imported ({type(error).__name__}: {error})") from error
+
+
+def _require_packages(names: Sequence[str]) -> None:
+    """A name that stands for nothing stops every command; their code is run by those that serve, when it is first needed."""
+    for name in names:
+        try:
+            found = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            found = None
+        if found is None or found.submodule_search_locations is None:
+            raise SettingsError(f"CMSMCP_CAPABILITIES: no package {name!r} is installed here; install it, or put its folder on PYTHONPATH")

@@ -49,9 +49,10 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     site = Once(lambda: open_chosen(chosen, write=False))
     policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
     admission = redis_admission(client, policy, chosen.settings.site_name)
-    service = Service(
-        policy, Once(discover_capabilities), lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name
-    )
+    registry = Once(lambda: discover_capabilities(chosen))
+    if chosen.environment.capabilities:
+        registry()  # a faulty declaration stops the start, not a call
+    service = Service(policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name)
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
     gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)

@@ -25,8 +25,9 @@ def serve_stdio(choice: SiteChoice) -> int:
     chosen = choose(choice)
     admission = Once(_admission(chosen))
     site = Once(lambda: open_chosen(chosen, write=True))
+    registry = Once(lambda: discover_capabilities(chosen))
     policy = chosen.settings.policy
-    service = Service(policy, Once(discover_capabilities), lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)
+    service = Service(policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import click
 
-from cmsmcp.bootstrap.chosen import Chosen, choose
+from cmsmcp.bootstrap.chosen import Chosen, choose, discover_capabilities
 from cmsmcp.bootstrap.governance import connect, require_redis
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.cli.site_options import again, site_options
@@ -20,10 +20,26 @@ from cmsmcp.processes.supervisor import Child, Supervisor
 from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_elsewhere
 
 INTERRUPTED = 130
+WORKER_CLASSES = ("gevent", "gthread")
+THREADS = 32
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 START_PATIENCE = 1.5
 STOP_SECONDS = 20.0
 """gunicorn lets calls in flight end (its own limit is 15 s) before it goes; idle, it takes two or three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """gunicorn's workers; `threads` of each, where it has threads."""
+
+    workers: int
+    worker_class: str
+    threads: int
+
+    @property
+    def options(self) -> list[str]:
+        threads = ["--threads", str(self.threads)] if self.worker_class == "gthread" else []
+        return ["--workers", str(self.workers), "--worker-class", self.worker_class, *threads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +48,7 @@ class Host:
 
     chosen: Chosen
     listener: socket.socket
+    pool: Pool
 
     @property
     def bound(self) -> str:
@@ -61,21 +78,33 @@ class Host:
 @site_options
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Worker processes.")
+@click.option(
+    "--worker-class", type=click.Choice(WORKER_CLASSES), default=WORKER_CLASSES[0], show_default=True,
+    help="How a worker serves several requests at once: gevent with a greenlet for each, gthread with a thread.",
+)
+@click.option(
+    "--threads", type=click.IntRange(2, 1_024), metavar="N",
+    help=f"Threads of a gthread worker, {THREADS} without this. Each open stream keeps one.",
+)
 @click.option("--demo", is_flag=True, help="When ready, print a token, a curl line and a client's configuration.")
-def command(choice: SiteChoice, bind: str, workers: int, demo: bool) -> None:
+def command(*, choice: SiteChoice, bind: str, workers: int, worker_class: str, threads: int | None, demo: bool) -> None:
     """Serve a site over HTTP: POST /mcp with a token.
 
     With REDIS_URL that Redis is used, else a private one is started. Without CMSMCP_SECRET_KEY a key is made and kept beside the index.
     Tokens are made out to mcp.public_url or, without it, to the site's name: change either and they are refused.
     SIGHUP reads the configuration again; one that is faulty is not taken. SIGTERM lets calls in flight end.
     """
+    if threads is not None and worker_class != "gthread":
+        raise click.UsageError("--threads is for --worker-class gthread")
     chosen = choose(choice)
     with _listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         _require_tokens_in_public(chosen, listener)
         if make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
-        code = _run(Host(chosen, listener), workers, demo)
+        if chosen.environment.capabilities:
+            discover_capabilities(chosen)
+        code = _run(Host(chosen, listener, Pool(workers, worker_class, threads or THREADS)), demo)
         sys.exit(0 if demo and code == INTERRUPTED else code)  # Ctrl-C is how a demonstration ends: `make run` reports no error
 
 
@@ -88,7 +117,7 @@ def _listen(bind: str, another: str) -> socket.socket:
         raise SettingsError(str(error)) from None
 
 
-def _run(host: Host, workers: int, demo: bool) -> int:
+def _run(host: Host, demo: bool) -> int:
     private = None
     children = []
     url = host.chosen.environment.redis_url
@@ -102,7 +131,7 @@ def _run(host: Host, workers: int, demo: bool) -> int:
         client = connect(url, START_PATIENCE)
         require_redis(client)
         client.close()
-        children += [_sidecar(host), _gunicorn(host, workers)]
+        children += [_sidecar(host), _gunicorn(host)]
         return Supervisor(children, _tell, lambda: _is_sound(host)).run(lambda: is_ready(host.address), _on_ready(host, demo))
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
@@ -136,14 +165,14 @@ def _sidecar(host: Host) -> Child:
     return Child("the indexer", command_line, host.chosen.state, environment_elsewhere(host.chosen.environment), patience=8.0, reloads=True)
 
 
-def _gunicorn(host: Host, workers: int) -> Child:
+def _gunicorn(host: Host) -> Child:
     """gunicorn gets the open socket."""
     overlays = [str(overlay.absolute()) for overlay in host.chosen.choice.overlays]
     app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={host.bound!r})"
     handle = host.listener.fileno()
     command_line = [
         sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf",
-        "--bind", f"fd://{handle}", "--workers", str(workers), app,
+        "--bind", f"fd://{handle}", *host.pool.options, app,
     ]
     environment = environment_elsewhere(host.chosen.environment)
     return Child(

@@ -8,17 +8,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, ModuleType
+from typing import Any
 
 from cmsmcp.core.capability import Capability
-from cmsmcp.core.schemas import mirrored_arguments
+from cmsmcp.core.schemas import input_schema, mirrored_arguments
 from cmsmcp.protocol.uritemplate import UriTemplate
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _SCOPE = re.compile(r"[a-z]+:[a-z]+")
 _PLUGIN_SCHEME = "foundry-plugin://"
+_CLIENT_CAPABILITIES = ("elicitation", "sampling", "roots", "extensions")
 
 
 class RegistrationError(ValueError):
@@ -26,9 +28,9 @@ class RegistrationError(ValueError):
 
 
 class Registry:
-    """Read-only. `tools` maps wire names to tools in name order; `resources` maps templates to resources.
+    """Read-only. `tools` and `prompts` map wire names to them in name order; `resources` maps templates to resources.
 
-    Of two versions of one name the newest keeps the name, the older is `<name>_v<major>` (F34). Resources whose URI has no
+    A name stands for one kind alone: limits, costs and audit records go by it. Of two versions of one name the newest keeps the name, the older is `<name>_v<major>` (F34). Resources whose URI has no
     variable come first, each group by URI: the order of resources/list (P16).
     """
 
@@ -36,8 +38,10 @@ class Registry:
         found = list(capabilities)
         for capability in found:
             _check(capability)
-        self.tools: Mapping[str, Capability] = MappingProxyType(dict(sorted(_named(c for c in found if c.is_tool).items())))
-        templates = [(UriTemplate(capability.uri or ""), capability) for capability in _named(c for c in found if not c.is_tool).values()]
+        names = _named(found)
+        self.tools: Mapping[str, Capability] = _sorted(names, lambda capability: capability.is_tool)
+        self.prompts: Mapping[str, Capability] = _sorted(names, lambda capability: capability.is_prompt)
+        templates = [(UriTemplate(capability.uri or ""), capability) for capability in names.values() if capability.is_resource]
         templates.sort(key=lambda pair: (bool(pair[0].variables), pair[0].template))
         if len({template.template for template, _ in templates}) != len(templates):
             raise RegistrationError("two resources share one URI template")
@@ -52,8 +56,13 @@ class Registry:
         return None
 
 
-def discover(package: ModuleType) -> Registry:
-    """Import every module of `package` and gather its capabilities. Modules that start with `_` hold shared schemas."""
+def discover(*packages: ModuleType) -> Registry:
+    """Import every module of the packages and gather their capabilities."""
+    return Registry(capability for package in packages for capability in _declared(package))
+
+
+def _declared(package: ModuleType) -> list[Capability]:
+    """Modules that start with `_` hold what others share."""
     found: list[Capability] = []
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith("_"):
@@ -67,16 +76,24 @@ def discover(package: ModuleType) -> Registry:
         if strays:
             raise RegistrationError(f"{module.name}.py declares {strays[0]!r}: a capability is named as its file")
         found.extend(declared)
-    return Registry(found)
+    return found
+
+
+def _sorted(names: Mapping[str, Capability], wanted: Callable[[Capability], bool]) -> Mapping[str, Capability]:
+    return MappingProxyType({name: names[name] for name in sorted(names) if wanted(names[name])})
 
 
 def _named(capabilities: Iterable[Capability]) -> dict[str, Capability]:
+    """By wire name, whatever its kind."""
     versions: dict[str, dict[tuple[int, ...], Capability]] = {}
     for capability in capabilities:
         number = tuple(int(part) for part in capability.version.split("."))
-        if number in versions.setdefault(capability.name, {}):
+        others = versions.setdefault(capability.name, {})
+        if number in others:
             raise RegistrationError(f"{capability.name}: version {capability.version} is declared twice")
-        versions[capability.name][number] = capability
+        if any(_kind(other) != _kind(capability) for other in others.values()):
+            raise RegistrationError(f"{capability.name}: the name is taken by a capability of another kind")
+        others[number] = capability
     names: dict[str, Capability] = {}
     for name, numbered in versions.items():
         newest = max(numbered)
@@ -88,8 +105,14 @@ def _named(capabilities: Iterable[Capability]) -> dict[str, Capability]:
     return names
 
 
-def _returns_json(capability: Capability) -> bool:
-    return capability.is_tool or capability.mime_type == "application/json"
+def _kind(capability: Capability) -> str:
+    return "prompt" if capability.is_prompt else "resource" if capability.is_resource else "tool"
+
+
+def _lacks_schema(capability: Capability) -> bool:
+    if capability.is_prompt or capability.blocks or (capability.is_resource and capability.mime_type != "application/json"):
+        return False
+    return capability.output is None and capability.output_schema is None
 
 
 def _check(capability: Capability) -> None:
@@ -106,13 +129,46 @@ def _mismarked(capability: Capability) -> bool:
     return False
 
 
+def _arguments(capability: Capability) -> Mapping[str, Any]:
+    """By name: the arguments of a tool or prompt, the variables of a resource."""
+    if capability.uri is not None:
+        return dict.fromkeys(UriTemplate(capability.uri).variables)
+    properties: Mapping[str, Any] = input_schema(capability).get("properties", {})
+    return properties
+
+
+def _misdeclared_argument(prompt: Capability) -> bool:
+    """Clients show a prompt's arguments as lines of text with their descriptions, and send nothing but strings (P-03)."""
+    return prompt.is_prompt and any(
+        not isinstance(schema, Mapping) or schema.get("type") != "string" or not schema.get("description")
+        for schema in _arguments(prompt).values()
+    )
+
+
 _RULES = (
     (lambda c: not _NAME.fullmatch(c.name), "a name is snake_case, at most 64 characters"),
     (lambda c: not _VERSION.fullmatch(c.version), "a version is MAJOR.MINOR"),
     (lambda c: not c.description, "a description is missing"),
     (lambda c: not _SCOPE.fullmatch(c.scope), "a scope is missing"),
     (lambda c: not c.audit, "an audit category is missing"),
-    (lambda c: _returns_json(c) and c.output is None and c.output_schema is None, "an output schema is missing"),
+    (lambda c: c.is_prompt and c.is_resource, "a prompt has no URI"),
+    (_lacks_schema, "an output schema is missing; a tool that returns Blocks says blocks=True"),
+    (
+        lambda c: c.blocks and (not c.is_tool or c.output is not None or c.output_schema is not None),
+        "blocks is for tools without an output schema",
+    ),
+    (lambda c: c.is_prompt and (c.output is not None or c.output_schema is not None), "a prompt has no output schema"),
+    (lambda c: not c.is_resource and input_schema(c).get("type") != "object", "the root of an input schema is an object"),
+    (_misdeclared_argument, "the arguments of a prompt are strings, each with a description"),
+    (lambda c: bool(c.complete) and c.is_tool, "complete is for prompts and resources"),
+    (lambda c: not c.complete.keys() <= _arguments(c).keys(), "complete names an argument or variable that does not exist"),
+    (lambda c: c.topics is not None and not c.is_resource, "topics are for resources"),
+    (
+        lambda c: not all(name in _CLIENT_CAPABILITIES and isinstance(needs, Mapping) for name, needs in c.requires.items()),
+        f"requires names client capabilities: {', '.join(_CLIENT_CAPABILITIES)}",
+    ),
+    (lambda c: c.task not in (None, "optional", "required"), "task is optional, required or None"),
+    (lambda c: c.task is not None and not c.is_tool, "only tools run as tasks"),
     (lambda c: not c.read_only or not c.scope.startswith("read:"), "mutating capabilities are reserved and not served yet"),
     (lambda c: c.owner is not None, "plugin capabilities are reserved and not served yet"),
     (lambda c: c.uri is not None and c.uri.startswith(_PLUGIN_SCHEME), "foundry-plugin:// is reserved and not served yet"),

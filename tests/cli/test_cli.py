@@ -286,3 +286,32 @@ def test_the_stdio_server_loads_nothing_heavy_before_its_first_reply(run: Any, s
     loaded = {row.rpartition("|")[2].strip().split(".")[0] for row in done.stderr.splitlines() if row.startswith("import time:")}
     heavy = {"click", "rich", "flask", "gunicorn", "gevent", "redis", "marshmallow", "apispec", "tantivy", "sqlite3", "jwt", "cryptography"}
     assert "yaml" in loaded and not loaded & heavy
+
+
+def test_packages_of_the_operator_are_found_and_sound_before_anything_starts(
+    run: Any, site: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """docs/configuration.md, Environment: CMSMCP_CAPABILITIES."""
+    for name, source in {"sound_tools": "", "faulty_tools": "x = 1\n", "broken_tools": "import no_such_module\n"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        (tmp_path / name / "one.py").write_text(source)
+    own = {**environment, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+
+    def serve(packages: str, *words: str) -> subprocess.CompletedProcess[str]:
+        line = [str(BIN / "cmsmcp"), *(words or ("serve", "--bind", "127.0.0.1:0")), "--site", str(site)]
+        variables = {**own, "CMSMCP_CAPABILITIES": packages}
+        return subprocess.run(line, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+
+    faults = {"no_tools": "no package 'no_tools'", "faulty_tools": "one.py declares no", "broken_tools": "no_such_module"}
+    for packages, told in faults.items():
+        done = serve(packages)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert "CMSMCP_CAPABILITIES" in done.stderr and told in done.stderr
+    done = serve("no_tools", "mcp", "serve", "--transport", "stdio")
+    assert done.returncode == 2 and done.stdout == "" and "no package 'no_tools'" in done.stderr
+
+
+def test_threads_belong_to_workers_that_have_threads(run: Any, site: Path) -> None:
+    done = run("serve", "--site", site, "--threads", "4")
+    assert done.returncode == 2 and "--worker-class gthread" in done.stderr

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings import (
+    _VARIABLES,
     Environment,
     SettingsError,
     find_site,
@@ -238,7 +239,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else "" if value is None else repr(value)
 
 
-@pytest.mark.parametrize("name", ["REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE"])
+@pytest.mark.parametrize("name", ["REDIS_URL", "CMSMCP_SECRET_KEY", "CMSMCP_STATE_DIR", "CMSMCP_SITE", "CMSMCP_CAPABILITIES"])
 def test_a_variable_that_is_set_but_empty_is_a_fault(name: str) -> None:
     """C068 (an empty URL), C070 (an empty variable)."""
     with pytest.raises(SettingsError, match=name):
@@ -250,6 +251,19 @@ def test_a_key_variable_that_holds_no_key_is_a_fault(value: str) -> None:
     """It was set, so another key must not be made and used instead."""
     with pytest.raises(SettingsError, match="CMSMCP_SECRET_KEY"):
         read_environment({"CMSMCP_SECRET_KEY": value})
+
+
+@pytest.mark.parametrize("value", [",", "one,", "a b", "one/two", "1st", ".one", "one..two", "-x"])
+def test_what_can_name_no_package_is_a_fault(value: str) -> None:
+    """docs/configuration.md, Environment."""
+    with pytest.raises(SettingsError, match=r"CMSMCP_CAPABILITIES.*no name of a package"):
+        read_environment({"CMSMCP_CAPABILITIES": value})
+    assert read_environment({"CMSMCP_CAPABILITIES": " one, two.three "}).capabilities == ("one", "two.three")
+
+
+def test_every_variable_is_documented_and_only_those() -> None:
+    section = (ROOT / "docs/configuration.md").read_text().partition("\n## Environment\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `([A-Z_]+)` \|", section, re.MULTILINE)) == set(_VARIABLES)
 
 
 def test_secrets_are_several_and_show_in_no_representation() -> None:
