@@ -78,10 +78,14 @@ ACCEPTED = Outcome(status=202)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Work that gives an outcome; to be called once, in any thread. `talks`: it may send messages of its own before that."""
+    """Work that gives an outcome; to be called once, in any thread. `talks`: it may send messages of its own before that.
+
+    `era` is that of the request, None for a batch.
+    """
 
     work: Callable[[], Outcome]
     talks: bool = False
+    era: Era | None = None
 
     def __call__(self) -> Outcome:
         return self.work()
@@ -166,7 +170,7 @@ class Service:
             return _failed(error, message.id, unknown_method=404 if isinstance(era, Era) and era.modern else 200)
         if method.at_once:
             return self._answer(exchange, method)
-        return Pending(partial(self._answer, exchange, method), out is not None and method.talks(exchange))
+        return Pending(partial(self._answer, exchange, method), out is not None and method.talks(exchange), known)
 
     def _answer(self, exchange: Exchange, method: Method) -> Outcome:
         try:
