@@ -46,7 +46,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """What a tool without an output schema returns: content blocks as MCP has them; `is_error` for a failure the model should see."""
+    """What a tool declared with `blocks` returns: content blocks as MCP has them; `is_error` for a failure the model should see."""
 
     content: Sequence[Mapping[str, Any]]
     is_error: bool = False
@@ -61,7 +61,8 @@ class Blob:
 
 
 Completer = Callable[[str, Mapping[str, str], Call], Iterable[str]]
-"""Values for an argument: what was typed so far, the other arguments given, the call. Ranked; the first 100 are sent (C-01)."""
+"""Candidates for an argument, in a stable order: what was typed so far, the other arguments given, the call. It may narrow them by what
+was typed or leave that to `core.completion`, which ranks them and sends the first 100 (C-01)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ class Capability:
     dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns `Text`, or a
     mapping that is dumped through `output` and written as JSON (`indent`: by two spaces).
 
-    A prompt's `input` has string fields alone; its function returns a text, or messages as MCP has them.
+    `blocks`: a tool that has no output schema, because it returns Blocks.
+
+    A prompt's `input` has string fields alone, each described; its function returns a text, or messages as MCP has them.
 
     `talks`: it may use `Call.dialogue`. `requires`: client capabilities it cannot do without (E-03). `task`: whether it can run as
     a task where the client allows that (`optional`), only so (`required`), or not. `complete` has a Completer by argument or
@@ -102,6 +105,7 @@ class Capability:
     listing: Callable[[Call], Iterable[Mapping[str, Any]]] | None = None
     hint: str = "Ask for less."
     is_prompt: bool = False
+    blocks: bool = False
     talks: bool = False
     requires: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
@@ -111,6 +115,10 @@ class Capability:
     @property
     def is_tool(self) -> bool:
         return self.uri is None and not self.is_prompt
+
+    @property
+    def is_resource(self) -> bool:
+        return self.uri is not None
 
 
 def tool(**declaration: Any) -> Callable[[Callable[..., Any]], Capability]:

@@ -44,7 +44,7 @@ def list_tools(exchange: Exchange) -> messages.Result:
             if is_usable(exchange, name, tool)
         ]
 
-    return _listed(exchange, "tools", build, key="name", ttl_ms=DECLARED_TTL_MS)
+    return listed(exchange, "tools", build, key="name", ttl_ms=DECLARED_TTL_MS)
 
 
 def list_templates(exchange: Exchange) -> messages.Result:
@@ -64,7 +64,7 @@ def list_templates(exchange: Exchange) -> messages.Result:
             if is_usable(exchange, resource.name, resource)
         ]
 
-    return _listed(exchange, "resourceTemplates", build, key="uriTemplate", ttl_ms=DECLARED_TTL_MS)
+    return listed(exchange, "resourceTemplates", build, key="uriTemplate", ttl_ms=DECLARED_TTL_MS)
 
 
 def list_resources(exchange: Exchange) -> messages.Result:
@@ -82,10 +82,11 @@ def list_resources(exchange: Exchange) -> messages.Result:
                 entries.append(messages.resource(own, resource.mime_type))
         return entries
 
-    return _listed(exchange, "resources", build, key="uri", ttl_ms=LISTED_TTL_MS)
+    return listed(exchange, "resources", build, key="uri", ttl_ms=LISTED_TTL_MS)
 
 
-def _listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entry]], *, key: str, ttl_ms: int) -> messages.Result:
+def listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entry]], *, key: str, ttl_ms: int) -> messages.Result:
+    """One page of what `build` gives, under `name`; `key` is what tells its entries apart."""
     permit = enter(exchange, Toll(seconds=LIST_SECONDS))
     deadline = Deadline(LIST_SECONDS)
     work = Work(lambda: build(deadline), permit.release, permit.keep)

@@ -95,6 +95,24 @@ def _talking_tool(exchange: Exchange) -> bool:
     return tool is not None and tool.talks
 
 
+def _list_prompts(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.prompts import list_prompts
+
+    return list_prompts(exchange)
+
+
+def _get_prompt(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.prompts import get_prompt
+
+    return get_prompt(exchange)
+
+
+def _talking_prompt(exchange: Exchange) -> bool:
+    name = exchange.request.params.get("name")
+    prompt = exchange.ports.registry().prompts.get(name) if isinstance(name, str) else None
+    return prompt is not None and prompt.talks
+
+
 def _read_resource(exchange: Exchange) -> messages.Result:
     from cmsmcp.core.invoke import read_resource
 
@@ -108,6 +126,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "server/discover": Method(_discover, legacy=False, at_once=True),
         "tools/list": Method(_list_tools),
         "tools/call": Method(_call_tool, talks=_talking_tool),
+        "prompts/list": Method(_list_prompts),
+        "prompts/get": Method(_get_prompt, talks=_talking_prompt),
         "resources/list": Method(_list_resources),
         "resources/templates/list": Method(_list_templates),
         "resources/read": Method(_read_resource),

@@ -30,8 +30,9 @@ class RegistrationError(ValueError):
 class Registry:
     """Read-only. `tools` and `prompts` map wire names to them in name order; `resources` maps templates to resources.
 
-    A name stands for one kind alone: limits, costs and audit records go by it. Of two versions of one name the newest keeps the name, the older is `<name>_v<major>` (F34). Resources whose URI has no
-    variable come first, each group by URI: the order of resources/list (P16).
+    A name stands for one kind alone: limits, costs and audit records go by it. Of two versions of one name the newest keeps the
+    name, the older is `<name>_v<major>` (F34). Resources whose URI has no variable come first, each group by URI: the order of
+    resources/list (P16).
     """
 
     def __init__(self, capabilities: Iterable[Capability]) -> None:
@@ -57,8 +58,16 @@ class Registry:
 
 
 def discover(*packages: ModuleType) -> Registry:
-    """Import every module of the packages and gather their capabilities."""
-    return Registry(capability for package in packages for capability in _declared(package))
+    """Import every module of the packages and gather their capabilities. A name belongs to the one package that declares it."""
+    found: list[Capability] = []
+    owners: dict[str, str] = {}
+    for package in packages:
+        for capability in _declared(package):
+            owner = owners.setdefault(capability.name, package.__name__)
+            if owner != package.__name__:
+                raise RegistrationError(f"{capability.name}: the name is taken twice, by {owner} and by {package.__name__}")
+            found.append(capability)
+    return Registry(found)
 
 
 def _declared(package: ModuleType) -> list[Capability]:
