@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+from cmsmcp.protocol.jsonrpc import Id
+
 
 class Out(Protocol):
     """The way of one request's own messages to its client; a door gives one where its wire has such a way. Never raises."""
@@ -22,16 +24,23 @@ class Out(Protocol):
 class Stream:
     """Notices on their way to one subscriber. They wait here, coalesced, until the door takes them; so a slow reader costs no memory.
 
-    `closed` runs once, when the door lets go of it. Thread-safe.
+    `closed` runs once, when the door lets go of it. `request` is the id of the request that this stream answers; None for one that
+    a session has beside its requests. Thread-safe.
     """
 
-    def __init__(self, closed: Callable[[], None]) -> None:
+    def __init__(self, closed: Callable[[], None], request: Id | None = None) -> None:
+        self.request = request
         self._closed = closed
         self._changed = threading.Condition()
         self._waiting: dict[Hashable, bytes] = {}
         self._final: bytes | None = None
         self._is_ended = False
         self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the door let go of it. One that was drained and is not closed yet, we ended."""
+        return self._is_closed
 
     def put(self, key: Hashable, message: bytes) -> None:
         """One notice; while one with the same `key` waits, it stands for both."""
@@ -59,9 +68,13 @@ class Stream:
             return [final] if final is not None else None
 
     def close(self) -> None:
-        """The door is done with it: its client has gone, or all was sent."""
+        """The door is done with it: its client has gone or wants no more, or all was sent. What still waits is dropped."""
         with self._changed:
             was, self._is_closed, self._is_ended = self._is_closed, True, True
+            self._waiting, self._final = {}, None  # nothing follows a cancel (X-01, ST-08)
             self._changed.notify()
         if not was:
             self._closed()
+
+    cancel = close
+    """A stream is withdrawn like any request (`session.Flight`)."""

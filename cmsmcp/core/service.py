@@ -173,10 +173,12 @@ class Service:
         return Pending(partial(self._answer, exchange, method), out is not None and method.talks(exchange), known)
 
     def _answer(self, exchange: Exchange, method: Method) -> Outcome:
+        is_open = False  # a stream is in flight until it is closed
         try:
             result = method.run(exchange)
             if isinstance(result, Stream):
-                return Outcome(stream=result)
+                is_open = not exchange.flight.cancelled
+                return Outcome(stream=result) if is_open else Outcome()
             outcome = Outcome(jsonrpc.result_reply(exchange.request.id, result))
         except Cancelled:
             outcome = Outcome()
@@ -185,7 +187,8 @@ class Service:
         except Exception:
             outcome = _broken(exchange.request)
         finally:
-            exchange.connection.end(exchange.request.id, exchange.flight)
+            if not is_open:
+                exchange.connection.end(exchange.request.id, exchange.flight)
         return Outcome() if exchange.flight.cancelled else outcome
 
     def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:

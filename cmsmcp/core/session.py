@@ -6,38 +6,44 @@ Must not know what a request does, nor outlive its connection: what several work
 from __future__ import annotations
 
 import threading
+from typing import Protocol
 
-from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.jsonrpc import Id
+
+
+class Cancellable(Protocol):
+    """What a request is now: work under a deadline, or a stream."""
+
+    def cancel(self) -> None: ...
 
 
 class Flight:
     """One request under way. `settled` wakes whoever waits for its work: it ended, or the client withdrew it."""
 
-    __slots__ = ("settled", "_lock", "_deadline", "_cancelled")
+    __slots__ = ("settled", "_lock", "_bound", "_cancelled")
 
     def __init__(self) -> None:
         self.settled = threading.Event()
         self._lock = threading.Lock()
-        self._deadline: Deadline | None = None
+        self._bound: Cancellable | None = None
         self._cancelled = False
 
     @property
     def cancelled(self) -> bool:
         return self._cancelled
 
-    def bind(self, deadline: Deadline) -> None:
-        """From now on a cancel reaches `deadline`; also one that came before the work began."""
+    def bind(self, work: Cancellable) -> None:
+        """From now on a cancel reaches `work`; also one that came before the work began."""
         with self._lock:
-            self._deadline = deadline
+            self._bound = work
             if self._cancelled:
-                deadline.cancel()
+                work.cancel()
 
     def cancel(self) -> None:
         with self._lock:
             self._cancelled = True
-            if self._deadline is not None:
-                self._deadline.cancel()
+            if self._bound is not None:
+                self._bound.cancel()
         self.settled.set()
 
 

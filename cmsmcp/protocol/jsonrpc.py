@@ -91,6 +91,11 @@ def error_reply(id: Id | None, code: int, message: str, data: Mapping[str, Any] 
     return orjson.dumps({"jsonrpc": "2.0", "error": error} if id is None else {"jsonrpc": "2.0", "id": id, "error": error})
 
 
+def notification(method: str, params: Mapping[str, Any]) -> bytes:
+    """Encode a notification of ours; empty `params` are left out."""
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params} if params else {"jsonrpc": "2.0", "method": method})
+
+
 def batch_reply(replies: list[bytes]) -> bytes:
     return b"[" + b",".join(replies) + b"]"
 
