@@ -232,6 +232,7 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         overrides={name: Override(**_given(entry)) for name, entry in mcp.get("capabilities", {}).items()},
         max_request_bytes=mcp["max_request_bytes"],
         audit_arguments=values["governance"]["audit_arguments"],
+        max_streams=mcp["max_streams"],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from cmsmcp.bootstrap.chosen import Chosen
@@ -28,7 +28,7 @@ class NoRedis:
     def admit(self, ask: Ask) -> Verdict:
         raise Unavailable("No governance store is configured: set REDIS_URL, or start with cmsmcp serve.", retry_after=5)
 
-    def renew(self, event_id: str, lease_ms: int) -> None:
+    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
         raise Unavailable("No governance store is configured.")
 
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:

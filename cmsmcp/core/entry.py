@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cmsmcp.core.exchange import Visit
 from cmsmcp.core.ports import Ask
-from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, LimitRefused, TokenRevoked, Unavailable
+from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, STREAMS_LIMITED, LimitRefused, TokenRevoked, Unavailable
 
 if TYPE_CHECKING:
     from cmsmcp.governance.audit import Event, Result
@@ -31,12 +31,16 @@ def new_event_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Toll:
-    """What a request takes: rate units, whether a permit, for how many seconds, and whether intent and outcome are recorded."""
+    """What a request takes: rate units, whether a permit, for how many seconds, and whether intent and outcome are recorded.
+
+    `stream`: the permit is one of an open stream, not of a call; whoever holds it renews it (`Admission.renew`).
+    """
 
     cost: int = 1
     permit: bool = True
     seconds: float = 10.0
     audited: bool = False
+    stream: bool = False
 
 
 class Permit:
@@ -56,6 +60,11 @@ class Permit:
         self._began = time.monotonic()
         self._result: Result | None = None
 
+    @property
+    def event_id(self) -> str:
+        """By which the admission knows it."""
+        return self._event_id
+
     def settle(self, *, reason: str = "", code: int | None = None, result_bytes: int | None = None) -> None:
         if self._event is not None:
             from cmsmcp.governance.audit import Result
@@ -67,7 +76,7 @@ class Permit:
 
     def _renew(self) -> None:
         try:
-            self._ports.admission().renew(self._event_id, self._lease_ms)
+            self._ports.admission().renew((self._event_id,), self._lease_ms)
         except Unavailable:
             _log.warning("the permit of %s could not be renewed", self._event_id)
 
@@ -90,7 +99,7 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
     intent = _intent(visit, event_id, event) if ports.policy.audit else None
     refusal = ports.records().refused(intent) if intent is not None else None
     lease_ms = int(toll.seconds * 1000) + LEASE_MARGIN_MS
-    if toll.permit and len(ports.overdue) >= ports.policy.max_concurrency:
+    if toll.permit and not toll.stream and len(ports.overdue) >= ports.policy.max_concurrency:
         # The store may have forgotten their permits, but their threads are here, and more would come.
         if refusal is not None:
             ports.admission().record({**refusal, "reason": "concurrency"})
@@ -102,6 +111,7 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
             cost=toll.cost,
             permit=toll.permit,
             lease_ms=lease_ms,
+            stream=toll.stream,
             token_id=caller.token_id,
             registered=caller.registered,
             intent=intent if toll.audited else None,
@@ -138,6 +148,8 @@ def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:
     seconds = retry_seconds(retry_after_ms)
     if reason == "concurrency":
         return LimitRefused(f"Too many calls are running at once. Try again in {seconds} s.", code=CONCURRENCY_LIMITED, retry_after=seconds)
+    if reason == "streams":
+        return LimitRefused(f"Too many streams are open on this site. Try again in {seconds} s.", code=STREAMS_LIMITED, retry_after=seconds)
     if reason == "revoked":
         return TokenRevoked()
     return LimitRefused(f"The rate limit is used up. Try again in {seconds} s.", code=RATE_LIMITED, retry_after=seconds)

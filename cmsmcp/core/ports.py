@@ -6,7 +6,7 @@ Paths are relative to the site folder, with forward slashes. Nothing here holds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -264,16 +264,16 @@ class Ask:
     cost: int
     permit: bool
     lease_ms: int
-    stream: bool = False
     token_id: str | None = None
     registered: bool = False
     intent: Mapping[str, str] | None = None
     refusal: Mapping[str, str] | None = None
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`reason` is None when admitted, else "rate", "concurrency" or "revoked". Milliseconds throughout.
+    """`reason` is None when admitted, else "rate", "concurrency", "streams" or "revoked". Milliseconds throughout.
 
     `remaining` are units left in the burst; `reset_ms` is the moment, in milliseconds since the epoch, at which all of it is back.
     """
@@ -287,13 +287,13 @@ class Verdict:
 class Admission(Protocol):
     """Rate, permits, revocation and the audit stream, decided in one step (docs/rules.md, Governance order).
 
-    Raises Unavailable when it cannot decide. `renew` has a permit that is still held lapse no sooner than `lease_ms` from now, and does
-    nothing for one that is not held. `release` frees the permit and appends the outcome; it must be called
+    Raises Unavailable when it cannot decide. `renew` has permits that are still held, of calls or of streams, lapse no sooner than
+    `lease_ms` from now, and does nothing for those that are not held. `release` frees the permit and appends the outcome; it must be called
     exactly once for every admitted Ask, and calling it twice frees nothing twice.
     """
 
     def admit(self, ask: Ask) -> Verdict: ...
-    def renew(self, event_id: str, lease_ms: int) -> None: ...
+    def renew(self, event_ids: Collection[str], lease_ms: int) -> None: ...
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None: ...
     def record(self, event: Mapping[str, str]) -> None:
         """Append an audit record and nothing else (a refusal for scope, say)."""

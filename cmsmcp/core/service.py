@@ -51,6 +51,7 @@ _STATUS = {
     errors.RATE_LIMITED: 429,
     errors.CONCURRENCY_LIMITED: 429,
     errors.GOVERNANCE_UNAVAILABLE: 503,
+    errors.STREAMS_LIMITED: 503,
 }
 
 

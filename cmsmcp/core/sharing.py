@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cmsmcp.core.ports import Caller
+from cmsmcp.protocol.errors import RESULT_TOO_LARGE
+from cmsmcp.protocol.jsonrpc import error_reply
 
 EVERYTHING = "*"
 """The topic that touches every subscription: too much changed to name it, or nobody knows what was missed."""
@@ -45,7 +47,10 @@ class Bus(Protocol):
     A process that may have missed messages gets `missed` with an empty body instead.
     """
 
-    def publish(self, kind: str, body: Mapping[str, Any]) -> None: ...
+    def publish(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Waits for nobody. ValueError when the body has more than MAX_MESSAGE_BYTES as JSON: say less, such as EVERYTHING."""
+        ...
+
     def listen(self, kind: str, receive: Callable[[Mapping[str, Any]], None]) -> None:
         """Call `receive` for every message of a kind from now on, in the one thread of the bus: it must be quick and not raise."""
         ...
@@ -63,19 +68,23 @@ class SessionState:
 
 
 class SessionStore(Protocol):
-    """What legacy sessions have told us. Kept for a week after the last change; at most `MAX_URIS` subscriptions in each."""
+    """What legacy sessions have told us. Kept for a week after the last change; at most `MAX_URIS` subscriptions in each, none of
+    more than `MAX_URI_BYTES`."""
 
     def read(self, session: str) -> SessionState: ...
     def set_level(self, session: str, level: str) -> None: ...
     def set_stream(self, session: str, stream: str) -> None: ...
     def subscribe(self, session: str, uri: str) -> bool:
-        """False when the session has MAX_URIS already."""
+        """False when the session has MAX_URIS others already, or the URI is too long."""
         ...
 
     def unsubscribe(self, session: str, uri: str) -> None: ...
 
 
+MAX_MESSAGE_BYTES = 65_536
 MAX_URIS = 200
+MAX_URI_BYTES = 4_096
+MAX_REPLY_BYTES = 262_144
 
 
 class Replies(Protocol):
@@ -83,7 +92,10 @@ class Replies(Protocol):
 
     def expect(self, session: str, id: str, seconds: float) -> None: ...
     def deliver(self, session: str, id: str, reply: bytes) -> bool:
-        """False when nobody of this session waits for it; it is then forgotten. Tell the bus (`reply`) after."""
+        """False when nobody of this session waits for it; it is then forgotten. Tell the bus (`reply`) after.
+
+        One of more than MAX_REPLY_BYTES arrives as an error reply that says so (`fitting`).
+        """
         ...
 
     def take(self, session: str, id: str) -> bytes | None:
@@ -91,6 +103,14 @@ class Replies(Protocol):
         ...
 
     def forget(self, session: str, id: str) -> None: ...
+
+
+def fitting(id: str, reply: bytes) -> bytes:
+    """The reply, or the error that stands for one that is too large to pass on."""
+    if len(reply) <= MAX_REPLY_BYTES:
+        return reply
+    size, limit = len(reply), MAX_REPLY_BYTES
+    return error_reply(id, RESULT_TOO_LARGE, f"The answer is {size} bytes; the limit is {limit}.", {"size": size, "limit": limit})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +123,36 @@ class Event:
 
 
 class EventLog(Protocol):
-    """The last events of legacy streams, for `Last-Event-ID`: bounded in number (500), size and time (5 minutes)."""
+    """The last events of legacy streams, for `Last-Event-ID`: bounded in number, size and time (MAX_EVENTS and so on).
 
-    def append(self, session: str, stream: str, event: Event) -> None: ...
-    def after(self, session: str, stream: str, number: int) -> Sequence[Event] | None:
-        """Those that followed `number`, in order; None when this session has no such stream (any more)."""
+    Within these bounds the newest are kept. An event of more than MAX_EVENT_BYTES is not: the stream resumes after it, not from before.
+    """
+
+    def append(self, session: str, stream: str, event: Event) -> None:
+        """Numbers of one stream must rise; one that does not is ignored, as it was appended before."""
         ...
+
+    def after(self, session: str, stream: str, number: int) -> Sequence[Event] | None:
+        """All that followed `number` (0: all there were), in order. None when this session has no such stream (any more), when it never
+        had that event, or when one of those that followed is gone."""
+        ...
+
+
+MAX_EVENTS = 500
+MAX_EVENT_BYTES = 524_288
+MAX_EVENTS_BYTES = 2_097_152
+"""Of one stream together."""
+EVENTS_SECONDS = 300
+"""How long a stream is kept after its last event."""
 
 
 class Sealer(Protocol):
     """Makes text that only this site can have made, for this caller; any process of the site opens it."""
 
-    def seal(self, content: bytes, caller: Caller, seconds: float) -> str: ...
+    def seal(self, content: bytes, caller: Caller, seconds: float) -> str:
+        """ResultTooLarge when there is more content than a client can be asked to carry (32 KiB)."""
+        ...
+
     def open(self, text: str, caller: Caller) -> bytes | None:
         """The content; None when it was altered, has expired, or was sealed for somebody else."""
         ...

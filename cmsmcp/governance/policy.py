@@ -15,6 +15,7 @@ DEFAULT_BURST = 120
 MAX_REQUESTS_PER_MINUTE = 60_000_000
 MAX_BURST = 60_000_000
 DEFAULT_MAX_CONCURRENCY = 16
+DEFAULT_MAX_STREAMS = 1_000
 DEFAULT_MAX_REQUEST_BYTES = 8 * 1024 * 1024
 
 
@@ -67,6 +68,7 @@ class Policy:
     overrides: Mapping[str, Override] = field(default_factory=_no_entries)
     max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES
     audit_arguments: bool = False
+    max_streams: int = DEFAULT_MAX_STREAMS
 
 
 def _within(name: str, value: int, most: int) -> None:

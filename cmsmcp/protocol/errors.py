@@ -29,6 +29,7 @@ RESULT_TOO_LARGE = 4130
 RATE_LIMITED = 4290
 CONCURRENCY_LIMITED = 4291
 GOVERNANCE_UNAVAILABLE = 5030
+STREAMS_LIMITED = 5031
 TIMED_OUT = 5040
 
 
@@ -113,7 +114,7 @@ class TokenRevoked(CallError):
 
 
 class LimitRefused(CallError):
-    """Over a rate or concurrency limit: rejected, never queued. `retry_after` is in whole seconds, at least 1."""
+    """Over a limit of rate, concurrency or streams: rejected, never queued. `retry_after` is in whole seconds, at least 1."""
 
     def __init__(self, message: str, *, code: int, retry_after: int) -> None:
         self.retry_after = retry_after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pytest
@@ -39,9 +39,9 @@ class WrittenAdmission:
         with self.lock:
             self.releases.append((event_id, outcome))
 
-    def renew(self, event_id: str, lease_ms: int) -> None:
+    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
         with self.lock:
-            self.renewals.append((event_id, lease_ms))
+            self.renewals += [(event_id, lease_ms) for event_id in event_ids]
 
     def record(self, event: Mapping[str, str]) -> None:
         with self.lock:

@@ -178,7 +178,7 @@ def test_a_renewed_permit_is_held_for_the_new_lease(place: Place) -> None:
     held = ask(permit=True, lease_ms=300)
     assert admission.admit(held).reason is None
     for lease_ms in (60_000, 100):
-        admission.renew(held.event_id, lease_ms)
+        admission.renew([held.event_id], lease_ms)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
         assert admission.admit(ask(permit=True)).reason == "concurrency", "a shorter lease takes nothing away"
@@ -193,8 +193,8 @@ def test_what_is_not_held_cannot_be_renewed(place: Place) -> None:
     held = ask(permit=True)
     admission.admit(held)
     admission.release(held.event_id, None)
-    for event_id in (held.event_id, "never admitted"):
-        admission.renew(event_id, 60_000)
+    admission.renew([held.event_id, "never admitted"], 60_000)
+    admission.renew([], 60_000)
     assert admission.admit(ask(permit=True)).reason is None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Protocol
 
 from cmsmcp.core.ports import Ask, Verdict
@@ -20,6 +20,8 @@ SWEEP_CLIENTS = 10_000
 """Debts kept before those that have drained are thrown away."""
 CONCURRENCY_RETRY_MS = 1000
 """What a caller over the concurrency cap is told to wait: nobody knows when a permit comes free."""
+STREAMS_RETRY_MS = 5000
+"""Streams stay open for long, so asking again at once is in vain."""
 
 
 class AuditSink(Protocol):
@@ -49,7 +51,7 @@ class MemoryAdmission:
         self._revoked = revoked
         self._lock = threading.Lock()
         self._debts: dict[str, Debt] = {}
-        self._permits: dict[str, int] = {}
+        self._permits: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._sweep_at = SWEEP_CLIENTS
 
     def admit(self, ask: Ask) -> Verdict:
@@ -57,28 +59,33 @@ class MemoryAdmission:
             now = self._clock()
             if ask.token_id is not None and self._is_withdrawn(ask.token_id, ask.registered):
                 return self._refuse(ask, Verdict("revoked"))
-            if ask.event_id in self._permits:
+            permits = self._permits[ask.stream]
+            if ask.event_id in permits:
                 return Verdict(None)
             decision = decide(self._policy.rate, self._debts.get(ask.client, Debt()), now, ask.cost)
             reset_ms = ceil_div(now + decision.reset, 1000)
             if not decision.allowed:
                 return self._refuse(ask, Verdict("rate", ceil_div(decision.retry_after, 1000), decision.remaining, reset_ms))
-            if ask.permit and self._in_flight(now) >= self._policy.max_concurrency:
-                return self._refuse(ask, Verdict("concurrency", CONCURRENCY_RETRY_MS, decision.remaining, reset_ms))
+            if ask.permit and _in_flight(permits, now) >= (self._policy.max_streams if ask.stream else self._policy.max_concurrency):
+                reason, retry_ms = ("streams", STREAMS_RETRY_MS) if ask.stream else ("concurrency", CONCURRENCY_RETRY_MS)
+                return self._refuse(ask, Verdict(reason, retry_ms, decision.remaining, reset_ms))
             self._append(ask.intent)
             self._owe(ask.client, decision.debt, now)
             if ask.permit:
-                self._permits[ask.event_id] = now + ask.lease_ms * 1000
+                permits[ask.event_id] = now + ask.lease_ms * 1000
             return Verdict(None, 0, decision.remaining, reset_ms)
 
-    def renew(self, event_id: str, lease_ms: int) -> None:
+    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
         with self._lock:
-            if event_id in self._permits:
-                self._permits[event_id] = max(self._permits[event_id], self._clock() + lease_ms * 1000)
+            lapses = self._clock() + lease_ms * 1000
+            for permits in self._permits:
+                for event_id in permits.keys() & set(event_ids):
+                    permits[event_id] = max(permits[event_id], lapses)
 
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
         with self._lock:
-            self._permits.pop(event_id, None)
+            for permits in self._permits:
+                permits.pop(event_id, None)
             self._append(outcome)
 
     def record(self, event: Mapping[str, str]) -> None:
@@ -87,12 +94,6 @@ class MemoryAdmission:
 
     def _is_withdrawn(self, token_id: str, registered: bool) -> bool:
         return token_id in self._revoked or (registered and self._issued is not None and token_id not in self._issued)
-
-    def _in_flight(self, now: int) -> int:
-        """Permits held, once those whose holders died have lapsed."""
-        for event_id in [event_id for event_id, lapses in self._permits.items() if lapses <= now]:
-            del self._permits[event_id]
-        return len(self._permits)
 
     def _owe(self, client: str, debt: Debt, now: int) -> None:
         self._debts[client] = debt
@@ -113,3 +114,10 @@ class MemoryAdmission:
             self._audit.append(record)
         except OSError as error:
             raise Unavailable(f"The audit cannot be written ({error.strerror or 'unknown error'}), so nothing is served.") from None
+
+
+def _in_flight(permits: dict[str, int], now: int) -> int:
+    """Permits held, once those whose holders died have lapsed."""
+    for event_id in [event_id for event_id, lapses in permits.items() if lapses <= now]:
+        del permits[event_id]
+    return len(permits)

@@ -1,9 +1,9 @@
 -- One governed request, decided in one step on Redis's clock: revocation, rate, permit, audit. Everything is checked first and
 -- written last, so that a refusal by one limit charges no other. Arithmetic as in governance/limits.py: whole numbers below 2^53.
--- KEYS: 1 the client's debt, 2 permits (member: event id, score: expiry in ms), 3 the token's record, 4 the audit stream
--- ARGV: 1 requests per minute, 2 burst, 3 cost, 4 permit wanted (0/1), 5 most permits, 6 lease in ms, 7 event id,
+-- KEYS: 1 the client's debt, 2 permits of calls or of streams (member: event id, score: expiry in ms), 3 the token's record, 4 the audit stream
+-- ARGV: 1 requests per minute, 2 burst, 3 cost, 4 permit wanted (0, 1 for a call, 2 for a stream), 5 most permits, 6 lease in ms, 7 event id,
 --       8 the token must be on record (0/1), 9 how many strings of intent follow, then the intent's names and values, then the refusal's
--- Returns {reason: 0 admitted, 1 rate, 2 concurrency, 3 revoked; retry after ms; units left; epoch ms at which the debt is paid}
+-- Returns {reason: 0 admitted, 1 rate, 2 concurrency, 3 revoked, 4 streams; retry after ms; units left; epoch ms at which the debt is paid}
 local UNIT = 60000000
 local DAY_MS = 86400000
 local function whole(number) return string.format('%.0f', number) end
@@ -44,7 +44,8 @@ if token[1] or (ARGV[8] == '1' and not token[2]) then return refuse(3, 'revoked'
 if redis.call('ZSCORE', KEYS[2], event) then return {0, 0, left, paid_at(debt)} end
 local wanted = debt + cost
 if wanted > ceiling then return refuse(1, 'rate', math.ceil(math.ceil((wanted - ceiling) / rpm) / 1000)) end
-if ARGV[4] == '1' and redis.call('ZCOUNT', KEYS[2], '(' .. whole(now_ms), '+inf') >= tonumber(ARGV[5]) then
+if ARGV[4] ~= '0' and redis.call('ZCOUNT', KEYS[2], '(' .. whole(now_ms), '+inf') >= tonumber(ARGV[5]) then
+  if ARGV[4] == '2' then return refuse(4, 'streams', 5000) end
   return refuse(2, 'concurrency', 1000)
 end
 
@@ -53,7 +54,7 @@ if cost > 0 then
   local ttl = math.ceil(wanted / rpm / 1000) + 1000
   redis.call('SET', KEYS[1], whole(wanted) .. ' ' .. whole(now), 'PX', whole(ttl))
 end
-if ARGV[4] == '1' then
+if ARGV[4] ~= '0' then
   redis.call('ZADD', KEYS[2], whole(now_ms + tonumber(ARGV[6])), event)
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', whole(now_ms))
   redis.call('PEXPIRE', KEYS[2], DAY_MS)

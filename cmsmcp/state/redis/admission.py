@@ -6,16 +6,15 @@ Knows keys, arguments and what a reply means. Must not know the arithmetic, whic
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from hashlib import sha1
-from importlib.resources import files
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from cmsmcp.core.ports import Ask, Verdict
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol.errors import Unavailable
-from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.client import Client
 from cmsmcp.state.redis.keys import Keys
+from cmsmcp.state.redis.script import Script
 
 MAX_LEASE_MS = 6 * 3_600_000
 """Longer than any work; shorter than the life of the permits' key."""
@@ -24,9 +23,8 @@ DOUBT_SECONDS = 30.0
 """How long permits are taken back whose admission never answered: a stalled Redis may still grant them once it goes on."""
 _WITHDRAW_EVERY = 0.2
 MAX_DOUBTFUL = 10_000
-_REASONS = (None, "rate", "concurrency", "revoked")
-_SCRIPT = files("cmsmcp.state.redis").joinpath("admission.lua").read_bytes()
-_SHA = sha1(_SCRIPT, usedforsecurity=False).hexdigest()
+_REASONS = (None, "rate", "concurrency", "revoked", "streams")
+_SCRIPT = Script("admission.lua")
 
 
 class RedisAdmission:
@@ -46,6 +44,7 @@ class RedisAdmission:
         self._keys = Keys(site)
         self._rate = (policy.rate.requests_per_minute, policy.rate.burst)
         self._max_concurrency = policy.max_concurrency
+        self._max_streams = policy.max_streams
 
     def admit(self, ask: Ask) -> Verdict:
         try:
@@ -67,7 +66,7 @@ class RedisAdmission:
         self._withdrawn_at = now
         doubtful = list(self._doubtful.items())
         try:
-            self._client.post([("ZREM", self._keys.permits, *(event_id for event_id, _ in doubtful))])
+            self._client.post(self._taken_back([event_id for event_id, _ in doubtful]))
         except Unavailable:
             return
         for event_id, until in doubtful:
@@ -77,56 +76,47 @@ class RedisAdmission:
     def _ask(self, ask: Ask) -> Verdict:
         keys = self._keys
         intent = _flat(ask.intent)
-        reason, retry_after_ms, remaining, reset_ms = self._decide(
-            4, keys.rate(self._bucket + ask.client), keys.permits, keys.token(ask.token_id or "none"), keys.audit,
-            *self._rate, ask.cost, int(ask.permit), self._max_concurrency, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
-            int(ask.registered), len(intent), *intent, *_flat(ask.refusal, without="reason"),
+        permits, most = (keys.streams, self._max_streams) if ask.stream else (keys.permits, self._max_concurrency)
+        wanted = (1 + int(ask.stream)) * int(ask.permit)
+        reason, retry_after_ms, remaining, reset_ms = _SCRIPT.run(
+            self._client,
+            (keys.rate(self._bucket + ask.client), permits, keys.token(ask.token_id or "none"), keys.audit),
+            (
+                *self._rate, ask.cost, wanted, most, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
+                int(ask.registered), len(intent), *intent, *_flat(ask.refusal, without="reason"),
+            ),
         )
         return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
 
-    def renew(self, event_id: str, lease_ms: int) -> None:
+    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
         """On Redis's clock. A full Redis refuses it, but then it admits nothing either."""
-        try:
-            seconds, microseconds = self._client.call("TIME")
-            lapses = int(seconds) * 1000 + int(microseconds) // 1000 + min(lease_ms, MAX_LEASE_MS)
-            self._client.call("ZADD", self._keys.permits, "XX", "GT", lapses, event_id)
-            self._client.call("PEXPIRE", self._keys.permits, KEEP_PERMITS_MS)
-        except Refused as refused:
-            raise _cannot(refused) from None
+        if not event_ids:
+            return
+        seconds, microseconds = self._client.need([("TIME",)])[0]
+        lapses = int(seconds) * 1000 + int(microseconds) // 1000 + min(lease_ms, MAX_LEASE_MS)
+        scores = [text for event_id in event_ids for text in (lapses, event_id)]
+        self._client.need([
+            command
+            for permits in (self._keys.permits, self._keys.streams)
+            for command in (("ZADD", permits, "XX", "GT", *scores), ("PEXPIRE", permits, KEEP_PERMITS_MS))
+        ])
 
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
         """Written to the socket before this returns, acknowledged later: the reply need not wait, and the permit is free at once.
 
-        Two commands and no script, because a full Redis refuses scripts that write but still lets a permit go.
+        Single commands and no script, because a full Redis refuses scripts that write but still lets a permit go.
         """
-        commands: list[tuple[Any, ...]] = [("ZREM", self._keys.permits, event_id)]
+        commands = self._taken_back((event_id,))
         if outcome is not None:
             commands.append(("XADD", self._keys.audit, "*", *_flat(outcome)))
         self._client.post(commands)
 
     def record(self, event: Mapping[str, str]) -> None:
-        try:
-            self._client.call("XADD", self._keys.audit, "*", *_flat(event))
-        except Refused as refused:
-            raise _cannot(refused) from None
+        self._client.need([("XADD", self._keys.audit, "*", *_flat(event))])
 
-    def _decide(self, *arguments: Any) -> list[int]:
-        try:
-            return self._client.call("EVALSHA", _SHA, *arguments)
-        except Refused as refused:
-            if refused.word != "NOSCRIPT":
-                raise _cannot(refused) from None
-        try:
-            # Nothing was done: Redis restarted, failed over or flushed its scripts. EVAL keeps it for next time.
-            return self._client.call("EVAL", _SCRIPT, *arguments)
-        except Refused as refused:
-            raise _cannot(refused) from None
+    def _taken_back(self, event_ids: Collection[str]) -> list[tuple[Any, ...]]:
+        return [("ZREM", permits, *event_ids) for permits in (self._keys.permits, self._keys.streams)]
 
 
 def _flat(record: Mapping[str, str] | None, without: str = "") -> list[str]:
     return [text for name, value in (record or {}).items() if name != without for text in (name, value)]
-
-
-def _cannot(refused: Refused) -> Unavailable:
-    """Redis is there but cannot decide (full, read-only after a failover, loading): one line, without its words."""
-    return Unavailable("The governance store cannot record this request, so nothing is served. Try again in a second.", retry_after=1)

@@ -21,7 +21,7 @@ from cmsmcp.state.redis.address import Address, parse_address
 from cmsmcp.state.redis.breaker import Breaker
 from cmsmcp.state.redis.line import Command, Line, LineBroken, Pending, Refused
 
-__all__ = ["Client", "Refused"]
+__all__ = ["Client", "Refused", "cannot"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,11 @@ IDLE_CHECK = 0.5
 MAX_POSTED = 256
 """Commands sent without waiting; at more, the next one waits, so that a slow Redis slows its callers down. As many are kept to be
 sent anew while Redis is away."""
+
+
+def cannot() -> Unavailable:
+    """Redis is there but refuses (full, read-only after a failover, loading): one line, without its words."""
+    return Unavailable("The governance store cannot record this request, so nothing is served. Try again in a second.", retry_after=1)
 
 
 class LineCut(Unavailable):
@@ -71,6 +76,13 @@ class Client:
             self._count(line)
         if any(isinstance(reply, Refused) and reply.word == "READONLY" for reply in replies):
             line.drop()  # this one has become a replica: whatever the address names now is the one to ask
+        return replies
+
+    def need(self, commands: Sequence[Command]) -> list[Any]:
+        """The replies to commands sent together. Unavailable also when Redis refuses one of them."""
+        replies = self.pipeline(commands)
+        if any(isinstance(reply, Refused) for reply in replies):
+            raise cannot()
         return replies
 
     def post(self, commands: Sequence[Command]) -> None:

@@ -13,14 +13,39 @@ class Keys:
     def __init__(self, site: str) -> None:
         self._prefix = f"cmsmcp:{{{_plain(site)}}}:"
         self.permits = self._prefix + "permits"
+        self.streams = self._prefix + "streams"
+        self.bus = self._prefix + "bus"
         self.audit = self._prefix + "audit"
         self.tokens = self._prefix + "tokens"
+        self.tasks = self._prefix + "tasks"
+        self.running = self._prefix + "tasks-running"
 
     def rate(self, client: str) -> str:
         return f"{self._prefix}rate:{_plain(client)}"
 
     def token(self, jti: str) -> str:
         return f"{self._prefix}token:{_plain(jti)}"
+
+    def session(self, session: str) -> str:
+        return f"{self._prefix}session:{_digest(session)}"
+
+    def reply(self, session: str, id: str) -> str:
+        return f"{self._prefix}reply:{_digest(session, id)}"
+
+    def events(self, session: str, stream: str) -> str:
+        return f"{self._prefix}events:{_digest(session, stream)}"
+
+    def task(self, id: str) -> str:
+        return f"{self._prefix}task:{_digest(id)}"
+
+    def tasks_of(self, client: str) -> str:
+        return f"{self._prefix}tasks-of:{_plain(client)}"
+
+
+def _digest(*names: str) -> str:
+    """Session ids are secrets of their clients: whoever lists our keys learns none."""
+    said = b"".join(b"%d:%s" % (len(encoded), encoded) for encoded in (name.encode(errors="surrogatepass") for name in names))
+    return blake2b(said, digest_size=16).hexdigest()
 
 
 def _plain(name: str) -> str:
