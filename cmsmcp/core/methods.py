@@ -113,6 +113,12 @@ def _talking_prompt(exchange: Exchange) -> bool:
     return prompt is not None and prompt.talks
 
 
+def _complete(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.completion import complete
+
+    return complete(exchange)
+
+
 def _read_resource(exchange: Exchange) -> messages.Result:
     from cmsmcp.core.invoke import read_resource
 
@@ -128,6 +134,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "tools/call": Method(_call_tool, talks=_talking_tool),
         "prompts/list": Method(_list_prompts),
         "prompts/get": Method(_get_prompt, talks=_talking_prompt),
+        "completion/complete": Method(_complete),
         "resources/list": Method(_list_resources),
         "resources/templates/list": Method(_list_templates),
         "resources/read": Method(_read_resource),

@@ -10,10 +10,9 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, ModuleType
-from typing import Any
 
 from cmsmcp.core.capability import Capability
-from cmsmcp.core.schemas import input_schema, mirrored_arguments
+from cmsmcp.core.schemas import argument_names, input_schema, mirrored_arguments
 from cmsmcp.protocol.uritemplate import UriTemplate
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -138,19 +137,11 @@ def _mismarked(capability: Capability) -> bool:
     return False
 
 
-def _arguments(capability: Capability) -> Mapping[str, Any]:
-    """By name: the arguments of a tool or prompt, the variables of a resource."""
-    if capability.uri is not None:
-        return dict.fromkeys(UriTemplate(capability.uri).variables)
-    properties: Mapping[str, Any] = input_schema(capability).get("properties", {})
-    return properties
-
-
 def _misdeclared_argument(prompt: Capability) -> bool:
     """Clients show a prompt's arguments as lines of text with their descriptions, and send nothing but strings (P-03)."""
     return prompt.is_prompt and any(
         not isinstance(schema, Mapping) or schema.get("type") != "string" or not schema.get("description")
-        for schema in _arguments(prompt).values()
+        for schema in input_schema(prompt).get("properties", {}).values()
     )
 
 
@@ -170,7 +161,7 @@ _RULES = (
     (lambda c: not c.is_resource and input_schema(c).get("type") != "object", "the root of an input schema is an object"),
     (_misdeclared_argument, "the arguments of a prompt are strings, each with a description"),
     (lambda c: bool(c.complete) and c.is_tool, "complete is for prompts and resources"),
-    (lambda c: not c.complete.keys() <= _arguments(c).keys(), "complete names an argument or variable that does not exist"),
+    (lambda c: not c.complete.keys() <= set(argument_names(c)), "complete names an argument or variable that does not exist"),
     (lambda c: c.topics is not None and not c.is_resource, "topics are for resources"),
     (
         lambda c: not all(name in _CLIENT_CAPABILITIES and isinstance(needs, Mapping) for name, needs in c.requires.items()),

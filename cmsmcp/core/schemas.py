@@ -17,6 +17,7 @@ from marshmallow import Schema, fields
 
 from cmsmcp.core.capability import Capability
 from cmsmcp.protocol.paramheaders import Mirrored, mirrored
+from cmsmcp.protocol.uritemplate import UriTemplate
 
 _NOTHING: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -26,6 +27,13 @@ def input_schema(capability: Capability) -> Mapping[str, Any]:
     if capability.input_schema is not None:
         return capability.input_schema
     return _NOTHING if capability.input is None else _derived(capability.input)
+
+
+def argument_names(capability: Capability) -> tuple[str, ...]:
+    """Of a tool or prompt, the arguments; of a resource, the variables of its template."""
+    if capability.uri is not None:
+        return UriTemplate(capability.uri).variables
+    return tuple(input_schema(capability).get("properties", ()))
 
 
 def output_schema(capability: Capability) -> Mapping[str, Any] | None:
