@@ -198,8 +198,9 @@ def test_a_batch_belongs_to_sessions_of_the_oldest_revision(worker: Worker) -> N
     [
         ({}, 200),
         ({"Accept": "application/json, text/event-stream"}, 200),
-        ({"Accept": "text/event-stream"}, 405),
-        ({"Accept": "application/json, text/event-stream", "Mcp-Session-Id": "any"}, 405),
+        ({"Accept": "text/event-stream"}, 400),
+        ({"Accept": "application/json, text/event-stream", "Mcp-Session-Id": "any"}, 404),
+        ({"Accept": "text/event-stream", "Mcp-Session-Id": "any", "MCP-Protocol-Version": MODERN}, 405),
         ({"Accept": "*/*", "Mcp-Session-Id": "any"}, 200),
         ({"Accept": "application/json, text/event-stream;q=0", "Mcp-Session-Id": "any"}, 200),
         ({"MCP-Protocol-Version": MODERN}, 405),
@@ -208,6 +209,6 @@ def test_a_batch_belongs_to_sessions_of_the_oldest_revision(worker: Worker) -> N
     ],
 )
 def test_a_get_is_metadata_unless_a_stream_is_meant(worker: Worker, headers: dict[str, str], status: int) -> None:
-    """P8, A-02: whoever wants a stream is told that there is none; Plank's readers get what they came for."""
+    """P8, A-02: a stream needs a session, and 2026-07-28 has none to GET; Plank's readers get what they came for."""
     for verb in ("GET", "HEAD"):
         assert worker.client.open("/mcp", method=verb, headers={**ADA, **headers}).status_code == status
