@@ -99,13 +99,11 @@ class Content(Protocol):
 
         `updated_*` are ISO dates or times, compared with `updated_at`, else `date`.
         """
-        ...
 
     def search(
         self, query: str, *, type: str | None, lang: str | None, visibility: Visibility, limit: int, cursor: str | None, deadline: Deadline,
     ) -> Page[Hit]:
         """Ranked. No query string is an error; a blank one has no hits."""
-        ...
 
     def get_document(
         self, *, slug: str | None, url: str | None, id: str | None, type: str | None, lang: str | None,
@@ -117,14 +115,22 @@ class Content(Protocol):
         if several remain: InvalidArguments that lists their ids. Nothing visible: NotFound. `lang` follows that locale's
         fallback chain, and `Document.lang` says which one served.
         """
-        ...
+
+    def find_slugs(
+        self, typed: str, *, type: str | None, lang: str | None, visibility: Visibility, limit: int, deadline: Deadline
+    ) -> Sequence[str]:
+        """At most `limit` slugs of visible documents that contain `typed`, those that begin with it first, each group sorted."""
+
+    def find_untranslated(
+        self, source: str, target: str, *, type: str | None, visibility: Visibility, limit: int, deadline: Deadline
+    ) -> Page[Document]:
+        """Visible documents of the language `source` that have no visible translation in `target`, by type, URL and id. One page."""
 
     def get_navigation(self, *, lang: str | None, deadline: Deadline) -> Mapping[str, Any]:
         """`{"menus": {name: [{"name","url","items"?}]}, "pages": [{"id","title","url","lang","type"}], "truncated": bool}`, published only.
 
         Menu entries that point at a document which is not published are left out. `pages` holds the first 500 published pages by URL.
         """
-        ...
 
 
 class Themes(Protocol):
@@ -148,15 +154,12 @@ class Docs(Protocol):
     """Files under the site's `docs/` folder that are text."""
     def list_files(self, deadline: Deadline) -> Sequence[Mapping[str, Any]]:
         """`{"path","title","size","mime_type","updated_at"}` sorted by path; `path` is relative to `docs/`."""
-        ...
 
     def read_file(self, path: str) -> Mapping[str, Any]:
         """`{"path","title","size","mime_type","updated_at","text"}`. Outside, hidden, binary or absent: NotFound."""
-        ...
 
     def api_definition(self) -> Mapping[str, Any]:
         """`{"path","format","version","title","definition"}` of `docs/api.yaml` (or .yml, .json). Absent: NotFound."""
-        ...
 
 
 class ContentTypes(Protocol):
@@ -164,15 +167,12 @@ class ContentTypes(Protocol):
 
     def all(self) -> Sequence[Mapping[str, Any]]:
         """Whole persisted objects, sorted by name."""
-        ...
 
     def get(self, slug: str) -> Mapping[str, Any]:
         """One of them. Unknown: ContentTypeNotFound."""
-        ...
 
     def locales(self) -> Mapping[str, Any]:
         """`{"defaultLocale": str, "locales": [str]}`; the default is always among them."""
-        ...
 
 
 class Entries(Protocol):
@@ -186,18 +186,15 @@ class Entries(Protocol):
         self, *, type: str, locale: str | None, visibility: Visibility, limit: int, cursor: str | None, deadline: Deadline,
     ) -> Page[Entry]:
         """Those written in that locale, bodies included, by URL, then id."""
-        ...
 
     def get_entry(self, *, type: str, ref: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
         """The entry whose id is `ref`, else the one whose slug it is, in the locale asked for or the nearest of its fallbacks.
 
         An id without a locale is that very document. Nothing visible: NotFound; several with this slug: InvalidArguments.
         """
-        ...
 
     def get_single(self, *, type: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
         """The first entry of the type in the locale asked for or the nearest of its fallbacks. Nothing visible: NotFound."""
-        ...
 
 
 class Operations(Protocol):
@@ -208,7 +205,6 @@ class Operations(Protocol):
         """`{"status": "healthy"|"degraded", "ready", "version", "generated_at", "uptime_seconds", "content": {...counts},
         "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`.
         """
-        ...
 
     def validate(self, deadline: Deadline, visibility: Visibility | None = None) -> Mapping[str, Any]:
         """`{"valid", "error_count", "warning_count", "checks": {<check>: count}, "truncated",
@@ -217,7 +213,6 @@ class Operations(Protocol):
         Findings sort by severity (error, warning), path, line; at most 500 of each check are given, all are counted, and
         `truncated` says that some were left out.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,4 +292,3 @@ class Admission(Protocol):
     def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None: ...
     def record(self, event: Mapping[str, str]) -> None:
         """Append an audit record and nothing else (a refusal for scope, say)."""
-        ...

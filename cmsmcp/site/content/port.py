@@ -6,7 +6,7 @@ Every question goes through `visibility`. Nothing here reads the site's files.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.totals import Totals
 from cmsmcp.site.catalog.visibility import visible_sql
+from cmsmcp.site.content.gaps import find_untranslated
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.content.published import read_navigation
+from cmsmcp.site.content.slugs import find_slugs
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.search.searching import Searching
 from cmsmcp.site.times import read_moment
@@ -102,6 +104,26 @@ class CatalogContent:
         lang = self._check(type, lang)
         lookup = Lookup(self._reader, self._definitions().config, visibility, self._clock(), deadline)
         return lookup.get(Wanted(slug=slug, url=url, id=id, type=type, lang=lang))
+
+    def find_slugs(
+        self, typed: str, *, type: str | None, lang: str | None, visibility: Visibility, limit: int, deadline: Deadline
+    ) -> Sequence[str]:
+        """See the port and `slugs`."""
+        self._state.await_ready(deadline)
+        lang = self._check(type, lang)
+        return find_slugs(
+            self._reader, typed, type=type, lang=lang, visibility=visibility, limit=limit, now=self._clock(), deadline=deadline
+        )
+
+    def find_untranslated(
+        self, source: str, target: str, *, type: str | None, visibility: Visibility, limit: int, deadline: Deadline
+    ) -> Page[Document]:
+        """See the port and `gaps`."""
+        self._state.await_ready(deadline)
+        source, target = self._check(type, source) or source, self._check(None, target) or target
+        return find_untranslated(
+            self._reader, source, target, type=type, visibility=visibility, limit=limit, now=self._clock(), deadline=deadline
+        )
 
     def get_navigation(self, *, lang: str | None, deadline: Deadline) -> Mapping[str, Any]:
         """See the port and `published`."""
