@@ -180,7 +180,7 @@ class _Endpoint:
             if refused is not None:
                 return replies.reply(refused, JSON)
             return self._resume(connection.session, headers.get("last-event-id"))
-        raise _not_here()
+        return self._listened(self._service.listen(caller, connection))
 
     def _resume(self, session: str, after: str | None) -> Response:
         """`after` None: only the headers are wanted."""
