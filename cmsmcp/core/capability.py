@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.core.dialogue import SILENCE, Dialogue
+from cmsmcp.core.dialogue import SILENCE, Dialogue, Question
 from cmsmcp.core.ports import Caller, Site, Visibility
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ class Capability:
     A prompt's `input` has string fields alone, each described; its function returns a text, or messages as MCP has them.
 
     `talks`: it may use `Call.dialogue`. `requires`: client capabilities it cannot do without (E-03). `task`: whether it can run as
-    a task where the client allows that (`optional`), only so (`required`), or not. `complete` has a Completer by argument or
-    variable. `topics` gives what of the site a resource depends on (`sharing.Change`), from its variables.
+    a task where the client allows that (`optional`), only so (`required`), or not; `asks_first` are questions that it will `ask` and
+    that are put before there is a task. `complete` has a Completer by argument or variable. `topics` gives what of the site a
+    resource depends on (`sharing.Change`), from its variables.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Capability:
     talks: bool = False
     requires: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
+    asks_first: Mapping[str, Question] = field(default_factory=dict)
     complete: Mapping[str, Completer] = field(default_factory=dict)
     topics: Callable[[Mapping[str, str]], Iterable[str]] | None = None
 

@@ -26,6 +26,10 @@ class Deadline:
         """Seconds left, never below 0."""
         return max(0.0, self._end - self._clock())
 
+    def extend(self, seconds: float) -> None:
+        """Move the end; back, when negative."""
+        self._end += seconds
+
     def cancel(self) -> None:
         self._cancelled = True
 

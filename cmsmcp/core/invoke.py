@@ -5,8 +5,9 @@ Must not know how a capability works or which door was used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from cmsmcp.core import arguments
@@ -40,8 +41,26 @@ def call_tool(exchange: Exchange) -> messages.Result:
     _check_mirrored(exchange, capability, given)
     limits = limits_of(exchange.ports.policy, name, capability)
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)
+    if capability.task is not None:
+        from cmsmcp.core.tasks.calls import start_task, wants_task
+
+        if wants_task(exchange, capability):
+            return start_task(exchange, capability, event, partial(_answer_call, limits, event, given))
+    return _answer_call(limits, event, given, exchange, lambda call: call)
+
+
+def _answer_call(
+    limits: Limits, event: Event, given: Mapping[str, Any], exchange: Exchange, begin: Callable[[Call], Call]
+) -> messages.Result:
+    """Run the tool and put its result into words. `begin` comes between the arguments and the work."""
+    capability, name = limits.capability, event.capability
+
+    def produce(call: Call) -> Encoded:
+        loaded = arguments.load(capability, given)
+        return _tool_result(limits, loaded, begin(call))
+
     try:
-        encoded = govern(exchange, event, limits.toll, lambda call: _tool_result(limits, arguments.load(capability, given), call))
+        encoded = govern(exchange, event, limits.toll, produce)
     except errors.CallError as error:
         if not (error.code == errors.INTERNAL_ERROR or isinstance(error, _FOR_THE_MODEL)):
             raise

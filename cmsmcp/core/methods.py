@@ -1,6 +1,6 @@
 """The methods we serve, in which era, and whether they are answered at once. A method that is not here is -32601.
 
-Prompts, completion, logging, subscriptions and tasks get a row each when they are served and declared (T-01).
+What is served is declared (T-01).
 The work lives elsewhere and is imported when first needed: the handshake must not wait for it.
 """
 
@@ -125,6 +125,48 @@ def _read_resource(exchange: Exchange) -> messages.Result:
     return read_resource(exchange)
 
 
+def _get_task(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.tasks.methods import get_task
+
+    return get_task(exchange)
+
+
+def _update_task(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.tasks.methods import update_task
+
+    return update_task(exchange)
+
+
+def _cancel_task(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.tasks.methods import cancel_task
+
+    return cancel_task(exchange)
+
+
+def _listen(exchange: Exchange) -> Stream:
+    from cmsmcp.core.subscriptions import listen
+
+    return listen(exchange)
+
+
+def _set_level(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.session_requests import set_level
+
+    return set_level(exchange)
+
+
+def _subscribe(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.session_requests import subscribe
+
+    return subscribe(exchange)
+
+
+def _unsubscribe(exchange: Exchange) -> messages.Result:
+    from cmsmcp.core.session_requests import unsubscribe
+
+    return unsubscribe(exchange)
+
+
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "initialize": Method(_initialize, modern=False, at_once=True),
@@ -138,5 +180,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "resources/list": Method(_list_resources),
         "resources/templates/list": Method(_list_templates),
         "resources/read": Method(_read_resource),
+        "resources/subscribe": Method(_subscribe, modern=False),
+        "resources/unsubscribe": Method(_unsubscribe, modern=False),
+        "subscriptions/listen": Method(_listen, legacy=False),
+        "logging/setLevel": Method(_set_level, modern=False),
+        "tasks/get": Method(_get_task, legacy=False),
+        "tasks/update": Method(_update_task, legacy=False),
+        "tasks/cancel": Method(_cancel_task, legacy=False),
     }
 )

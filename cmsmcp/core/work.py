@@ -14,6 +14,9 @@ from cmsmcp.core.deadline import Cancelled, Deadline
 from cmsmcp.core.session import Flight
 from cmsmcp.protocol.errors import TimedOut
 
+LOOK_SECONDS = 1.0
+"""How often the waiter looks whether the deadline has moved: it does while the work waits for its client."""
+
 
 class Work:
     """One piece of work in a thread that does not keep the process alive.
@@ -43,7 +46,8 @@ class Work:
         except RuntimeError:
             self.leave()
             raise
-        flight.settled.wait(deadline.remaining())
+        while not flight.settled.wait(min(deadline.remaining(), LOOK_SECONDS)) and deadline.remaining() > 0:
+            pass
         if not self._finished:
             self._outlives()
         if deadline.cancelled:
