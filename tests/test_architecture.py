@@ -18,11 +18,15 @@ MAY_IMPORT = {
     "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
     "capabilities": {"cmsmcp.core.capability", "cmsmcp.core.ports", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors", "marshmallow"},
     "site": {
-        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors", "cmsmcp.__version__",
+        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors",
+        "cmsmcp.__version__",
         "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
-    "state/redis": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors", "redis", "hiredis"},
-    "state": {"cmsmcp.core.ports", "cmsmcp.governance", "cmsmcp.protocol.errors"},
+    "state/redis": {
+        "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.governance", "cmsmcp.protocol.errors", "cmsmcp.state.receivers",
+        "redis", "hiredis",
+    },
+    "state": {"cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.governance", "cmsmcp.protocol.errors"},
     "identity": {"jwt", "cryptography", "cmsmcp.core.ports", "cmsmcp.governance.scopes", "cmsmcp.protocol.errors"},
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},

@@ -87,8 +87,7 @@ class DocsFolder:
 
     def list_files(self, deadline: Deadline) -> Sequence[DocsEntry]:
         """Text files by extension, sorted by path. At most MAX_FILES."""
-        private = self._private()
-        found = [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path, private)]
+        found = self.served_files(deadline)
         titles: dict[str, tuple[int, int, str]] = {}
         entries = []
         for file in found:
@@ -100,6 +99,11 @@ class DocsFolder:
             entries.append(_entry(file, known[2]))
         self._titles = titles
         return entries
+
+    def served_files(self, deadline: Deadline) -> list[FoundFile]:
+        """As they lie there, unread."""
+        private = self._private()
+        return [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path, private)]
 
     def read_file(self, path: str) -> DocsText:
         """The whole text. Outside, hidden, private, binary or absent: NotFound. Over MAX_BYTES: ResultTooLarge."""
@@ -165,12 +169,10 @@ class DocsFolder:
         """For suggestions: what a list has shown, else what a short walk finds."""
         paths = list(self._titles)
         if not paths:
-            private = self._private()
             try:
-                paths = [file.path for file in walk(self._root, FOLDER, Deadline(_SUGGESTION_SECONDS), MAX_FILES).files]
+                paths = [file.path for file in self.served_files(Deadline(_SUGGESTION_SECONDS))]
             except TimedOut:
                 return []
-            paths = [path for path in paths if self._is_served(path, private)]
         return [path.removeprefix(f"{FOLDER}/") for path in paths]
 
     def _title(self, relative: str, head: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cmsmcp.core.ports import Site
+from cmsmcp.core.sharing import Change
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.content.port import CatalogContent
@@ -53,18 +54,22 @@ class OpenSite:
         """How far the index is; answers at any time."""
         return self._state
 
-    def start(self, on_change: Callable[[int], None] | None = None) -> None:
-        """Index and watch in the background, if this process is to write. `on_change` gets each new generation, in that thread."""
+    def start(self, on_change: Callable[[Change], None] | None = None) -> None:
+        """Index and watch in the background, if this process is to write.
+
+        `on_change` gets, in that thread, what readers see differently from now on. What was different before the watching began nobody
+        knows: the first Change is EVERYTHING.
+        """
         if self._write and self._upkeep is None:
             from cmsmcp.site.index.upkeep import Upkeep
 
             # Drafts are in there: for the owner's eyes alone.
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-            def changed(generation: int) -> None:
+            def changed(change: Change) -> None:
                 self._reader.forget_meta()
-                if on_change is not None:
-                    on_change(generation)
+                if on_change is not None and change != Change():
+                    on_change(change)
 
             self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, changed)
             self._upkeep.start()

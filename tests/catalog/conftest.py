@@ -37,7 +37,7 @@ class BuiltSite:
         self.write("content/config/site.yaml", config)
         for path, text in files.items():
             self.write(f"content/{path}", text if isinstance(text, str) else front(*text))
-        self.indexer = Indexer(self.state, lambda: load_definitions(self.root))
+        self.indexer = Indexer(self.state, lambda: load_definitions(self.root), clock=lambda: self.now)
         self.indexer.build()
         self.reader = CatalogReader(self.state)
         definitions = CurrentDefinitions(lambda: load_definitions(self.root), lambda: self.reader.meta().get("site_digest"))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
@@ -27,6 +27,35 @@ _PARTS = {
     "links": "row, target, kind, line",
     "anchors": "row, anchor",
 }
+_STORED = (
+    "served", "status", "publish_at", "unpublish_at", "path", "type", "slug", "key", "lang", "id", "url", "title", "layout",
+    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params", "body",
+)  # fmt: skip
+
+
+class Stored(NamedTuple):
+    """A document as its readers may see it, and when anybody may: from `publish_at` until `unpublish_at`, in ms.
+
+    `address`: key, lang, id, url.
+    """
+
+    served: bool
+    status: str
+    publish_at: int
+    unpublish_at: int
+    path: str
+    type: str
+    slug: str
+    address: tuple[str, ...]
+    words: tuple[Any, ...]
+
+    @property
+    def key(self) -> str:
+        """Shared with its translations."""
+        return self.address[0]
+
+    def is_public(self, at: int) -> bool:
+        return bool(self.served) and self.status == "published" and self.publish_at <= at < self.unpublish_at
 
 
 Twin = tuple[str, str, str, str]
@@ -198,6 +227,22 @@ class Catalog:
             "SELECT url, path FROM documents WHERE served AND url IN (SELECT value FROM json_each(?))", (json.dumps(list(urls)),)
         )
         return dict(found.fetchall())
+
+    # what readers see
+
+    def stored(self, column: str, values: Iterable[Any]) -> list[Stored]:
+        """The documents whose `column` (path, row or key) is one of `values`."""
+        return self._stored(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),))
+
+    def come_due(self, after: int, until: int) -> list[Stored]:
+        """Documents with a bound in the time after one moment up to another, in ms. Asked four times a second: each bound has an index."""
+        due = "publish_at > 0 AND publish_at > :after AND publish_at <= :until"
+        past = f"unpublish_at < {FOREVER} AND unpublish_at > :after AND unpublish_at <= :until"
+        return self._stored(f"({due}) OR ({past})", {"after": after, "until": until})
+
+    def _stored(self, where: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Stored]:
+        query = f"SELECT {', '.join(_STORED)} FROM documents JOIN bodies USING (row) WHERE {where}"
+        return [Stored._make((*row[:7], row[7:11], row[11:])) for row in self._connection.execute(query, parameters)]
 
     # the search index's backlog
 

@@ -22,6 +22,7 @@ from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.data.navigation import load_menus
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.index.changes import DocumentChanges, now_ms
 from cmsmcp.site.index.parsing import Gone, Read
 from cmsmcp.site.index.reading import Reading
 from cmsmcp.site.index.sources import find_sources, state_of
@@ -52,12 +53,14 @@ class Indexer:
     """
 
     def __init__(
-        self, folder: Path, load: Callable[[], Definitions], *, progress: Progress | None = None, processes: int = 0
-    ) -> None:
+        self, folder: Path, load: Callable[[], Definitions], *, progress: Progress | None = None, processes: int = 0,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._load = load
         self._progress = progress or (lambda done, total: None)
         self._processes = processes
+        self._clock = clock
         self._definitions: Definitions | None = None
         self._stopped: Callable[[], bool] = lambda: False
         self._redirects: list[Redirect] = []
@@ -67,6 +70,7 @@ class Indexer:
 
     def _open(self) -> None:
         self.catalog = Catalog(self._folder)
+        self.changes = DocumentChanges(self.catalog, self._clock)
         self._search = SearchWriter(self._folder)
         if self._search.fresh:
             with self.catalog.transaction():
@@ -170,6 +174,7 @@ class Indexer:
     def _update(self, wanted: dict[str, FileState], gone: Iterable[str], faults: list[Diagnostic] | None) -> bool:
         assert self._definitions is not None
         gone, many = list(gone), len(wanted) >= _MANY
+        self.changes.expect([*wanted, *gone])
         fed: set[int] = set()
         if many:
             self._search.expect_many()
@@ -199,6 +204,7 @@ class Indexer:
             catalog.remove(gone)
             catalog.make_indexes()
             hidden, flipped = catalog.settle_twins()
+            self.changes.flip(flipped)
             noticed = self._note_site(hidden, faults)
         behind = [row for row in catalog.unsearched() if row not in fed or row in flipped]
         self._feed(behind)

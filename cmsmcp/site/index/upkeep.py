@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cmsmcp.core.sharing import Change
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
+from cmsmcp.site.index.changes import NOTHING, merged
 from cmsmcp.site.index.indexer import Displaced, Indexer, Stopped
+from cmsmcp.site.index.surroundings import Surroundings, of_the_index, watched_folders
 from cmsmcp.site.index.watcher import watch_site
 
 _log = logging.getLogger(__name__)
@@ -26,9 +29,12 @@ later only if a walk takes so long that it would cost more than a fiftieth of a 
 
 
 class Upkeep:
-    """`open_indexer` makes the indexer once the lock is held; `on_change` gets each new generation, in this thread."""
+    """`open_indexer` makes the indexer once the lock is held.
 
-    def __init__(self, folder: Path, root: Path, open_indexer: Callable[[], Indexer], on_change: Callable[[int], None]) -> None:
+    `on_change` is told in this thread what readers see differently, once they do; of each new generation, even if that is nothing.
+    """
+
+    def __init__(self, folder: Path, root: Path, open_indexer: Callable[[], Indexer], on_change: Callable[[Change], None]) -> None:
         self._folder = folder
         self._root = root
         self._open_indexer = open_indexer
@@ -66,28 +72,37 @@ class Upkeep:
 
     def _keep(self) -> None:
         indexer = self._open_indexer()
+        surroundings = Surroundings()
         try:
-            next_walk = self._build(indexer, None)
+            next_walk = self._follow(indexer, surroundings, None)
             for changed in watch_site(self._root, lambda: _watched(indexer), self._stop):
-                if changed:
-                    next_walk = self._build(indexer, changed) or next_walk
-                elif changed is None or time.monotonic() >= next_walk or (self._folder / REBUILD_MARK).exists():
-                    next_walk = self._build(indexer, None)
+                if not changed and (changed is None or time.monotonic() >= next_walk or (self._folder / REBUILD_MARK).exists()):
+                    next_walk = self._follow(indexer, surroundings, None)
+                elif changed:
+                    next_walk = self._follow(indexer, surroundings, changed)
+                else:
+                    self._tell(merged(indexer.changes.take()), is_new=False)  # time alone publishes, and withdraws
                 indexer.attest()
         finally:
             indexer.close()
 
-    def _build(self, indexer: Indexer, changed: frozenset[str] | None) -> float:
-        """When to walk everything again at the latest, on the monotonic clock."""
+    def _follow(self, indexer: Indexer, surroundings: Surroundings, changed: frozenset[str] | None) -> float:
+        """When to walk everything again at the latest, on the monotonic clock. `changed` None: now."""
         began = time.monotonic()
-        if indexer.build(changed, self._stop.is_set):
-            self._on_change(indexer.generation)
+        known = indexer.definitions
+        documents = changed if changed is None or known is None else of_the_index(known.config, changed)
+        is_new = documents != frozenset() and indexer.build(documents, self._stop.is_set)
+        definitions = indexer.definitions
+        assert definitions is not None
+        beside = surroundings.look(definitions, indexer.catalog.meta("menus", ""), changed)
+        self._tell(merged(indexer.changes.take(), beside), is_new=is_new)
         ended = time.monotonic()
         return ended + max(SAFETY_SECONDS, 50 * (ended - began))
 
+    def _tell(self, change: Change, *, is_new: bool) -> None:
+        if change != NOTHING or is_new:
+            self._on_change(change)
+
 
 def _watched(indexer: Indexer) -> Sequence[str]:
-    if indexer.definitions is None:
-        return ()
-    config = indexer.definitions.config
-    return list(dict.fromkeys((config.content_dir, config.data_dir)))
+    return watched_folders(indexer.definitions.config) if indexer.definitions is not None else ()
