@@ -15,6 +15,7 @@ from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_
 from cmsmcp.protocol.errors import NotFound, Unavailable
 from cmsmcp.settings import SettingsError
 from cmsmcp.state.redis.admission import RedisAdmission
+from cmsmcp.state.redis.bus import RedisBus
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
 
@@ -89,9 +90,12 @@ def list_tokens(chosen: Chosen) -> list[TokenRecord]:
 
 def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
     """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
-    with _registry(chosen) as registry:
+    with open_redis(chosen) as client:
         try:
-            return registry.revoke(jti)
+            record = RedisTokens(client, chosen.settings.site_name).revoke(jti)
+            RedisBus(client, chosen.settings.site_name).publish("revoked", {"token": record.jti})  # streams look at no token by themselves
+            client.settle()
+            return record
         except NotFound as error:
             choice = chosen.choice
             listed = command("tokens list", choice.folder, choice.env, choice.overlays)

@@ -15,6 +15,7 @@ from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, choose, discover_capab
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
+from cmsmcp.bootstrap.sharing import share_over_redis
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.identity.bearers import Bearers
@@ -52,7 +53,10 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     registry = Once(lambda: discover_capabilities(chosen))
     if chosen.environment.capabilities:
         registry()  # a faulty declaration stops the start, not a call
-    service = Service(policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name)
+    service = Service(
+        policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name,
+        shared=Once(lambda: share_over_redis(chosen, client)),
+    )
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
     gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)

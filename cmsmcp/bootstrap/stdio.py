@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
@@ -11,6 +11,10 @@ from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
 from cmsmcp.settings import AUDIT_FILE, SettingsError, SiteChoice
 from cmsmcp.transports.stdio import StreamsClosed, claim_streams, serve
+
+if TYPE_CHECKING:
+    from cmsmcp.core.shared import Shared
+    from cmsmcp.state.redis.client import Client
 
 WARM_UP_SECONDS = 0.3
 """When the site is opened if nobody has asked for it yet: after the handshake, which must not compete with it."""
@@ -23,11 +27,15 @@ def serve_stdio(choice: SiteChoice) -> int:
     except StreamsClosed:
         raise SettingsError("standard input or output is closed; a client starts this command with both open") from None
     chosen = choose(choice)
-    admission = Once(_admission(chosen))
+    client = _client(chosen)
+    admission = Once(lambda: _admission(chosen, client))
+    shared = Once(lambda: _shared(chosen, client))
     site = Once(lambda: open_chosen(chosen, write=True))
     registry = Once(lambda: discover_capabilities(chosen))
     policy = chosen.settings.policy
-    service = Service(policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name)
+    service = Service(
+        policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared
+    )
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True
@@ -36,23 +44,35 @@ def serve_stdio(choice: SiteChoice) -> int:
         return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes)
     finally:
         warm_up.cancel()
-        opened = site.made()
+        opened, sharing = site.made(), shared.made()
         if opened is not None:
             opened.close()
+        if sharing is not None:
+            sharing.bus.close()
 
 
-def _admission(chosen: Chosen) -> Callable[[], Admission]:
-    """With `REDIS_URL` the limits are shared with everyone on that Redis; without, this process has its own, and an audit file."""
-    if chosen.environment.redis_url is not None:
-        from cmsmcp.bootstrap.governance import connect, redis_admission
+def _client(chosen: Chosen) -> Client | None:
+    """Of the Redis that `REDIS_URL` names. SettingsError when it cannot be read."""
+    if chosen.environment.redis_url is None:
+        return None
+    from cmsmcp.bootstrap.governance import connect
 
-        client = connect(chosen.environment.redis_url)
-        return lambda: redis_admission(client, chosen.settings.policy, chosen.settings.site_name)
+    return connect(chosen.environment.redis_url)
 
-    def local() -> Admission:
-        from cmsmcp.state.auditfile import AuditFile
-        from cmsmcp.state.memory.admission import MemoryAdmission
 
-        return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / AUDIT_FILE))
+def _admission(chosen: Chosen, client: Client | None) -> Admission:
+    """Over Redis the limits are shared with everyone there; without, this process has its own, and an audit file."""
+    if client is not None:
+        from cmsmcp.bootstrap.governance import redis_admission
 
-    return local
+        return redis_admission(client, chosen.settings.policy, chosen.settings.site_name)
+    from cmsmcp.state.auditfile import AuditFile
+    from cmsmcp.state.memory.admission import MemoryAdmission
+
+    return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / AUDIT_FILE))
+
+
+def _shared(chosen: Chosen, client: Client | None) -> Shared:
+    from cmsmcp.bootstrap.sharing import share_from_stdio
+
+    return share_from_stdio(chosen, client)
