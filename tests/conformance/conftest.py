@@ -1,0 +1,3 @@
+"""The fixtures are capabilities, whatever their names; pytest leaves them alone."""
+
+collect_ignore = ["conformance_fixtures"]
