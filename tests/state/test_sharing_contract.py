@@ -189,7 +189,7 @@ def test_a_session_keeps_what_it_said(place: Place) -> None:
     assert place.sessions.read(a) == SessionState()
     place.sessions.set_level(a, "warning")
     place.sessions.set_stream(a, "s1")
-    assert place.sessions.subscribe(a, "docs://é/ü?x=1#%20") and place.sessions.subscribe(a, "level") and place.sessions.subscribe(a, "level")
+    assert all(place.sessions.subscribe(a, uri) for uri in ("docs://é/ü?x=1#%20", "level", "level"))
     place.sessions.set_level(a, "debug")
     assert place.sessions.read(a) == SessionState("debug", frozenset({"docs://é/ü?x=1#%20", "level"}), "s1")
     place.sessions.unsubscribe(a, "level")
