@@ -84,7 +84,7 @@ def _list_templates(exchange: Exchange) -> messages.Result:
 
 
 def _call_tool(exchange: Exchange) -> messages.Result:
-    from cmsmcp.core.invoke import call_tool
+    from cmsmcp.core.tools import call_tool
 
     return call_tool(exchange)
 
@@ -120,7 +120,7 @@ def _complete(exchange: Exchange) -> messages.Result:
 
 
 def _read_resource(exchange: Exchange) -> messages.Result:
-    from cmsmcp.core.invoke import read_resource
+    from cmsmcp.core.resources import read_resource
 
     return read_resource(exchange)
 

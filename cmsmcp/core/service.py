@@ -75,6 +75,8 @@ class Outcome:
 
 
 ACCEPTED = Outcome(status=202)
+LISTEN = "session/listen"
+"""The name in the audit of what is no JSON-RPC method: opening a session's stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,17 @@ class Service:
             return _failed(error, id)
         return None
 
+    def listen(self, caller: Caller, connection: Connection) -> Outcome:
+        """Open the stream that a legacy session has beside its requests: a GET, or standard output after the handshake. Never raises."""
+        try:
+            from cmsmcp.core.session_requests import open_stream
+
+            return Outcome(stream=open_stream(Visit(LISTEN, caller, Flight(), self.ports), connection))
+        except errors.CallError as error:
+            return _failed(error, None, unknown_method=400)
+        except Exception:
+            return _broken(LISTEN, None)
+
     def _begin(
         self,
         message: jsonrpc.Request | jsonrpc.Notification | jsonrpc.Response | jsonrpc.Rejection,
@@ -167,7 +180,7 @@ class Service:
         except Exception as error:
             connection.end(message.id, flight)
             if not isinstance(error, errors.CallError):
-                return _broken(message)
+                return _broken(message.method, message.id)
             return _failed(error, message.id, unknown_method=404 if isinstance(era, Era) and era.modern else 200)
         if method.at_once:
             return self._answer(exchange, method)
@@ -186,7 +199,7 @@ class Service:
         except errors.CallError as error:
             outcome = _failed(error, exchange.request.id)
         except Exception:
-            outcome = _broken(exchange.request)
+            outcome = _broken(exchange.request.method, exchange.request.id)
         finally:
             if not is_open:
                 exchange.connection.end(exchange.request.id, exchange.flight)
@@ -270,11 +283,11 @@ def _failed(error: errors.CallError, id: jsonrpc.Id | None, *, unknown_method: i
     )
 
 
-def _broken(request: jsonrpc.Request) -> Outcome:
+def _broken(method: str, id: jsonrpc.Id | None) -> Outcome:
     reference = os.urandom(6).hex()
-    _log.exception("internal error %s in %s", reference, request.method)
+    _log.exception("internal error %s in %s", reference, method)
     message = f"Internal error (reference {reference})"
-    return Outcome(jsonrpc.error_reply(request.id, errors.INTERNAL_ERROR, message), errors.INTERNAL_ERROR)
+    return Outcome(jsonrpc.error_reply(id, errors.INTERNAL_ERROR, message), errors.INTERNAL_ERROR)
 
 
 def _records(site_name: str, arguments: bool) -> AuditRecords:

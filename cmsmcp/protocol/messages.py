@@ -106,6 +106,14 @@ def call_result(era: Era, encoded: str, note: str = "") -> Result:
     return result
 
 
+def call_content(encoded: str, is_error: bool) -> Result:
+    """The result of a tool that returns content blocks, from their encoded JSON array (O-03)."""
+    result: Result = {"content": orjson.Fragment(encoded)}
+    if is_error:
+        result["isError"] = True
+    return result
+
+
 def call_error(message: str) -> Result:
     """A failure the model can act on (T-11)."""
     return {"content": [{"type": "text", "text": message}], "isError": True}
@@ -157,6 +165,11 @@ def template(*, uri_template: str, name: str, title: str, description: str, mime
 def contents(uri: str, mime_type: str, text: str) -> Result:
     """The result of resources/read; `uri` is echoed as it was sent (P19)."""
     return {"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}
+
+
+def blob(uri: str, mime_type: str, encoded: str) -> Result:
+    """The same for what is not text, in Base64 (R-04)."""
+    return {"contents": [{"uri": uri, "mimeType": mime_type, "blob": encoded}]}
 
 
 def page(key: str, entries: Sequence[Mapping[str, Any]], next_cursor: str | None) -> Result:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from cmsmcp.bootstrap.sharing import share_in_process
 from cmsmcp.core.capability import Capability
 from cmsmcp.core.ports import Ask, Caller, Site, Verdict
 from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Connection, Outcome, Service
+from cmsmcp.core.shared import Shared
 from cmsmcp.governance.policy import Policy
 
 SCOPES = frozenset({"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"})
@@ -59,10 +61,20 @@ class Bench:
     def __init__(self, capabilities: list[Capability], policy: Policy, site: Callable[[], Site]) -> None:
         self.admission = WrittenAdmission()
         self.registry = Registry(capabilities)
-        self.service = Service(policy, lambda: self.registry, site, lambda: self.admission, "9.9.9", site_name="bench")
+        self.made: list[Shared] = []
+        self.service = Service(
+            policy, lambda: self.registry, site, lambda: self.admission, "9.9.9", site_name="bench", shared=lambda: self.shared
+        )
         self.caller = Caller("local", SCOPES)
         self.connection = Connection("2025-11-25")
         self.outcome = Outcome()
+
+    @property
+    def shared(self) -> Shared:
+        """What the process shares, made when first needed."""
+        if not self.made:
+            self.made.append(share_in_process())
+        return self.made[0]
 
     def send(self, message: Any, headers: Mapping[str, str] | None = None) -> Any:
         raw = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -80,8 +92,15 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Callable[..., Bench]:
-    def make(*capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None) -> Bench:
-        return Bench(list(capabilities), policy or Policy(enabled=True, scopes=SCOPES, audit=True), site or (lambda: Site(*[None] * 7)))  # type: ignore[arg-type]
+def bench() -> Iterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
 
-    return make
+    def make(*capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None) -> Bench:
+        policy = policy or Policy(enabled=True, scopes=SCOPES, audit=True)
+        benches.append(Bench(list(capabilities), policy, site or (lambda: Site(*[None] * 7))))  # type: ignore[arg-type]
+        return benches[-1]
+
+    yield make
+    for shared in (shared for made in benches for shared in made.made):
+        shared.feed.end_all()
+        shared.bus.close()

@@ -235,7 +235,7 @@ def test_what_the_modern_era_does_not_have_is_unknown_there(b, method) -> None:
     assert ("supported" in error["data"]) is (method == "initialize")
 
 
-@pytest.mark.parametrize("method", ["logging/setLevel", "tasks/get", "no/such", "", "tools/call/"])
+@pytest.mark.parametrize("method", ["subscriptions/subscribe", "tasks/get", "no/such", "", "tools/call/"])
 def test_an_undeclared_method_is_unknown_but_never_a_404_in_the_legacy_era(b, method) -> None:
     """docs/rules.md, Revisions: legacy clients would initialise again."""
     assert b.ask(method)["error"]["code"] == errors.METHOD_NOT_FOUND

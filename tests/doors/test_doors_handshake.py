@@ -25,5 +25,5 @@ def test_the_negotiated_revision_is_reported(door, asked: str, negotiated: str) 
 
 def test_no_method_that_writes_exists(door) -> None:
     """F1, F12, F48."""
-    for method in ("resources/write", "tools/create", "documents/delete", "logging/setLevel", "resources/subscribe", "prompts/list"):
+    for method in ("resources/write", "tools/create", "documents/delete", "resources/delete", "prompts/create"):
         assert door.send(method)["error"]["code"] == -32601
