@@ -2,6 +2,7 @@
 
 from marshmallow import fields
 
+from cmsmcp.capabilities._completion import types
 from cmsmcp.capabilities._documents import MAX_LIMIT, PageOutput, SummarySchema, summary_of
 from cmsmcp.core.capability import Call, resource
 
@@ -13,7 +14,7 @@ class Output(PageOutput):
 
 @resource(
     "foundry://content/collections/{type}", scope="read:content", audit="content.list", title="Collection", output=Output,
-    example={"type": "post"}, hint="Use list_documents with a limit and name the keys you need in fields.",
+    example={"type": "post"}, complete={"type": types}, hint="Use list_documents with a limit and name the keys you need in fields.",
 )
 def content_collection(variables, call: Call):
     """The first 100 published documents of a type by URL; list_documents takes next_cursor further."""

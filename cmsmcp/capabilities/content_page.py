@@ -1,12 +1,13 @@
 """A page by slug, in the default language (F27)."""
 
+from cmsmcp.capabilities._completion import page_slugs
 from cmsmcp.capabilities._documents import DocumentSchema, whole_of
 from cmsmcp.core.capability import Call, resource
 
 
 @resource(
     "foundry://content/pages/{slug}", scope="read:content", audit="content.read", title="Page", output=DocumentSchema,
-    example={"slug": "about"}, hint="Use get_document and name the keys you need in fields.",
+    example={"slug": "about"}, complete={"slug": page_slugs}, hint="Use get_document and name the keys you need in fields.",
 )
 def content_page(variables, call: Call):
     """One published page by slug, in the default language."""

@@ -1,5 +1,6 @@
 """The full schema of one content type (P17, P22, P25)."""
 
+from cmsmcp.capabilities._completion import types
 from cmsmcp.capabilities._content_types import ContentTypeSchema, schema_uri
 from cmsmcp.core.capability import Call, resource
 
@@ -20,7 +21,7 @@ def listing(call: Call):
 
 @resource(
     "plank://content-types/{slug}/schema", scope="read:content", audit="schema.read", title="Content type schema",
-    output=ContentTypeSchema, indent=True, listing=listing, example={"slug": "post"},
+    output=ContentTypeSchema, indent=True, listing=listing, example={"slug": "post"}, complete={"slug": types},
 )
 def content_type_schema(variables, call: Call):
     """The full schema of a content type, exactly as it is kept."""

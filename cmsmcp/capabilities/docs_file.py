@@ -1,11 +1,12 @@
 """A documentation file by path (F30, A-08)."""
 
+from cmsmcp.capabilities._completion import docs_paths
 from cmsmcp.core.capability import Call, Text, resource
 
 
 @resource(
     "foundry://docs/{+path}", scope="read:docs", audit="docs.read", title="Documentation file", mime_type="text/plain",
-    example={"path": "index.md"}, hint="This file is too large to send whole.",
+    example={"path": "index.md"}, complete={"path": docs_paths}, hint="This file is too large to send whole.",
 )
 def docs_file(variables, call: Call):
     """One text file under docs/, as written."""
