@@ -6,14 +6,16 @@ implementations to know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.sharing import Change
+from cmsmcp.protocol.eras import LEVELS
 from cmsmcp.protocol.errors import CallError
 
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+__all__ = ["LEVELS", "SILENCE", "CannotAsk", "Dialogue", "Elicit", "InputNeeded", "ListRoots", "Question", "Sample", "Silence", "Talk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class CannotAsk(CallError):
     """The client has not declared what it would need in order to answer. The model gets this line (E-11)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class InputNeeded(Exception):
     """The work cannot go on before the client has answered; it is then begun again, with the answers (2026-07-28)."""
 
@@ -67,8 +69,9 @@ class Dialogue(Protocol):
     def ask(self, questions: Mapping[str, Question], *, bound: bool = False) -> Mapping[str, Mapping[str, Any]]:
         """The answer to each question, by its key: the result object of the client. Keys are unique within one call.
 
-        May begin the work again from its start when the answers have come: ask before anything has an effect. With `bound`,
-        answers count only together with the state we gave out with the questions. Raises CannotAsk, TimedOut, Cancelled.
+        Questions that the client cannot take (`can_ask`) are left out; CannotAsk when none remains. May begin the work again from
+        its start when the answers have come: ask before anything has an effect. With `bound`, answers count only together with the
+        state we gave out with the questions, and once. Raises CannotAsk, TimedOut, Cancelled.
         """
         ...
 
@@ -79,6 +82,10 @@ class Dialogue(Protocol):
     def hang_up(self, retry_ms: int) -> None:
         """Close the stream and let the client come back for the rest, where the revision has that; else nothing."""
         ...
+
+
+Talk = Callable[[Deadline], Dialogue]
+"""Begins the dialogue of one run, under its deadline, once the run is admitted."""
 
 
 class Silence:

@@ -14,6 +14,7 @@ import orjson
 
 from cmsmcp.core.capability import Call
 from cmsmcp.core.deadline import Cancelled, Deadline
+from cmsmcp.core.dialogue import SILENCE, InputNeeded, Talk
 from cmsmcp.core.entry import Toll, enter, refuse
 from cmsmcp.core.exchange import Visit
 from cmsmcp.core.work import Work
@@ -35,10 +36,11 @@ class Encoded:
 Result = TypeVar("Result", bound=Encoded)
 
 
-def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Result]) -> Result:
+def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Result], talk: Talk | None = None) -> Result:
     """Run `produce` if the caller holds the event's scope and is admitted; the permit goes back when the work has really stopped.
 
-    Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled, and what `produce` raises.
+    With `talk` it can speak with its client. Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled,
+    InputNeeded, and what `produce` raises.
     """
     every = needed(event.scope, event.arguments)
     reason = missing(visit.ports.policy, visit.caller, event.scope, every)
@@ -47,13 +49,16 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Res
         raise errors.ScopeRefused(reason, scopes=every)
     permit = enter(visit, toll, event)
     deadline = Deadline(toll.seconds)
-    work = Work(lambda: produce(new_call(visit, deadline, event.scope)), permit.release, permit.keep)
+    work = Work(lambda: produce(new_call(visit, deadline, event.scope, talk)), permit.release, permit.keep)
     try:
         encoded: Result = work.run(deadline, visit.flight)
         permit.settle(result_bytes=encoded.size)
         return encoded
     except Cancelled:
         permit.settle(reason="cancelled")
+        raise
+    except InputNeeded:
+        permit.settle(reason="input")
         raise
     except errors.CallError as error:
         permit.settle(reason=_REASONS.get(type(error), "error"), code=error.code)
@@ -65,13 +70,14 @@ def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Res
         work.leave()
 
 
-def new_call(visit: Visit, deadline: Deadline, scope: str) -> Call:
+def new_call(visit: Visit, deadline: Deadline, scope: str, talk: Talk | None = None) -> Call:
     """What a capability of this scope gets; the site is opened here, by the first call that needs it."""
     return Call(
         site=visit.ports.site(),
         caller=visit.caller,
         deadline=deadline,
         visibility=lambda status: visibility(visit.ports.policy, visit.caller, status, scope),
+        dialogue=SILENCE if talk is None else talk(deadline),
     )
 
 

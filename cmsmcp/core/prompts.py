@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmsmcp.core import arguments
+from cmsmcp.core.blocks import clean_block
 from cmsmcp.core.capability import Call, Capability
 from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.invoke import is_enabled, is_usable, limits_of
+from cmsmcp.core.invoke import check_requirements, converse, is_enabled, is_usable, limits_of
 from cmsmcp.core.lists import DECLARED_TTL_MS, Entry, listed
 from cmsmcp.core.schemas import input_schema
 from cmsmcp.governance.audit import Event
-from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.eras import Era
 
 MAX_ARGUMENTS = 64
 MAX_VALUE = 10_000
@@ -55,9 +57,14 @@ def get_prompt(exchange: Exchange) -> messages.Result:
         raise errors.NotFound("prompt", name[:80], known=seen, hint="prompts/list names them all.")
     limits = limits_of(exchange.ports.policy, name, prompt)
     event = Event(new_event_id(), exchange.request.method, name, prompt.scope, prompt.audit, given)
-    encoded = govern(exchange, event, limits.toll, lambda call: _filled_in(limits.capability, given, call))
-    result = messages.prompt_result(prompt.description, encoded.text)
-    return messages.complete(exchange.era, exchange.ports.version, result)
+    check_requirements(exchange, prompt)
+
+    def run(talk: Talk | None) -> messages.Result:
+        encoded = govern(exchange, event, limits.toll, lambda call: _filled_in(limits.capability, given, call, exchange.era), talk)
+        result = messages.prompt_result(prompt.description, encoded.text)
+        return messages.complete(exchange.era, exchange.ports.version, result)
+
+    return converse(exchange, prompt, run)
 
 
 def _prompt_params(exchange: Exchange) -> tuple[str, Mapping[str, Any]]:
@@ -73,12 +80,12 @@ def _prompt_params(exchange: Exchange) -> tuple[str, Mapping[str, Any]]:
     return str(name), given or {}
 
 
-def _filled_in(prompt: Capability, given: Mapping[str, Any], call: Call) -> Encoded:
+def _filled_in(prompt: Capability, given: Mapping[str, Any], call: Call, era: Era) -> Encoded:
     returned = prompt.run(_loaded(prompt, given), call)
     if isinstance(returned, str):
         returned = [{"role": "user", "content": {"type": "text", "text": returned}}]
     call.deadline.check()
-    encoded = encode([_clean(message) for message in returned])
+    encoded = encode([{"role": message["role"], "content": clean_block(message["content"], era)} for message in returned])
     return within(Encoded(encoded.decode("utf-8"), "application/json", len(encoded)), prompt.max_result, prompt.hint)
 
 
@@ -100,7 +107,3 @@ def _loaded(prompt: Capability, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if unknown and prompt.input is None:
         raise errors.InvalidArguments(f"Unknown argument {unknown[0][:60]!r}. {takes}", argument=unknown[0][:60])
     return arguments.load(prompt, given)
-
-
-def _clean(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"role": message["role"], "content": redact(message["content"])}

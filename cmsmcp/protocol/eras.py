@@ -23,6 +23,9 @@ SUPPORTED = (MODERN, *LEGACY)
 META_PREFIX = "io.modelcontextprotocol/"
 VERSION_KEY = META_PREFIX + "protocolVersion"
 CAPABILITIES_KEY = META_PREFIX + "clientCapabilities"
+LOG_LEVEL_KEY = META_PREFIX + "logLevel"
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Of log messages, the least urgent first."""
 MAX_SHOWN = 200
 """Characters of a stranger's text that an error repeats."""
 MODERN_ONLY = frozenset({"server/discover", "subscriptions/listen"})
@@ -100,13 +103,19 @@ def negotiate(params: Mapping[str, Any]) -> str:
 
 
 def declared(params: Mapping[str, Any]) -> frozenset[str]:
-    """The client capabilities of a bare `initialize` that a server may need later, by name. What is malformed counts as absent."""
+    """The client capabilities of a bare `initialize` that a server may need later, by name. What is malformed counts as absent.
+
+    `elicitation` stands for forms, which an empty object declares too, `elicitation-url` for the other mode (E-02).
+    """
     capabilities = params.get("capabilities")
     if not isinstance(capabilities, Mapping):
         return frozenset()
     found = {name for name in ("elicitation", "roots", "sampling") if isinstance(capabilities.get(name), Mapping)}
-    if "elicitation" in found and isinstance(capabilities["elicitation"].get("url"), Mapping):
+    modes = capabilities["elicitation"] if "elicitation" in found else {}
+    if isinstance(modes.get("url"), Mapping):
         found.add("elicitation-url")
+        if not isinstance(modes.get("form"), Mapping):
+            found.remove("elicitation")
     return frozenset(found)
 
 
@@ -132,6 +141,8 @@ def _modern(request: Request, meta: Mapping[str, Any], headers: Mapping[str, str
     missing = [key for key, kind in ((VERSION_KEY, str), (CAPABILITIES_KEY, dict)) if not isinstance(meta.get(key), kind)]
     if missing:
         return Refusal(INVALID_PARAMS, f"params._meta needs {' and '.join(missing)}.", {"missing": missing, "supported": [MODERN]})
+    if LOG_LEVEL_KEY in meta and meta[LOG_LEVEL_KEY] not in LEVELS:
+        return Refusal(INVALID_PARAMS, f"params._meta[{LOG_LEVEL_KEY!r}] must be one of {', '.join(LEVELS)}.")
     version = meta[VERSION_KEY]
     if headers is not None:
         found = disagreement(headers, version, request.method, request.params)

@@ -134,7 +134,8 @@ def test_a_refused_request_is_paid_by_its_client(b) -> None:
         ([], set()),
         ({"sampling": {}, "roots": {"listChanged": True}}, {"sampling", "roots"}),
         ({"elicitation": {}}, {"elicitation"}),
-        ({"elicitation": {"url": {}}}, {"elicitation", "elicitation-url"}),
+        ({"elicitation": {"url": {}}}, {"elicitation-url"}),
+        ({"elicitation": {"url": {}, "form": {}}}, {"elicitation", "elicitation-url"}),
         ({"elicitation": True, "sampling": None, "future": {}}, set()),
     ],
 )

@@ -1,0 +1,45 @@
+"""Who waits in this process for answers that any process may receive. Hears of them from the bus; knows nothing of questions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from cmsmcp.core.sharing import Bus
+
+
+class Waiting:
+    """Thread-safe. Listens from the first waiter on."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._lock = threading.Lock()
+        self._woken: dict[tuple[str, str], threading.Event] = {}
+        self._is_listening = False
+
+    def add(self, session: str, ids: frozenset[str], woken: threading.Event) -> None:
+        """Set `woken` whenever an answer to one of `ids` may be there."""
+        with self._lock:
+            if not self._is_listening:
+                self._bus.listen("reply", self._reply)
+                self._bus.listen("missed", self._missed)
+                self._is_listening = True
+            for id in ids:
+                self._woken[session, id] = woken
+
+    def drop(self, session: str, ids: frozenset[str]) -> None:
+        with self._lock:
+            for id in ids:
+                self._woken.pop((session, id), None)
+
+    def _reply(self, body: Mapping[str, Any]) -> None:
+        woken = self._woken.get((body["session"], body["id"]))
+        if woken is not None:
+            woken.set()
+
+    def _missed(self, body: Mapping[str, Any]) -> None:
+        with self._lock:
+            every = list(self._woken.values())
+        for woken in every:
+            woken.set()
