@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cmsmcp import __version__
@@ -14,6 +15,7 @@ from cmsmcp.transports.stdio import StreamsClosed, claim_streams, serve
 
 if TYPE_CHECKING:
     from cmsmcp.core.shared import Shared
+    from cmsmcp.core.sharing import Change
     from cmsmcp.state.redis.client import Client
 
 WARM_UP_SECONDS = 0.3
@@ -30,7 +32,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     client = _client(chosen)
     admission = Once(lambda: _admission(chosen, client))
     shared = Once(lambda: _shared(chosen, client))
-    site = Once(lambda: open_chosen(chosen, write=True))
+    site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
     registry = Once(lambda: discover_capabilities(chosen))
     policy = chosen.settings.policy
     service = Service(
@@ -41,7 +43,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     warm_up.daemon = True
     warm_up.start()
     try:
-        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes)
+        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=lambda: _end_streams(shared.made()))
     finally:
         warm_up.cancel()
         opened, sharing = site.made(), shared.made()
@@ -49,6 +51,26 @@ def serve_stdio(choice: SiteChoice) -> int:
             opened.close()
         if sharing is not None:
             sharing.bus.close()
+
+
+def _teller(chosen: Chosen, client: Client | None, shared: Once[Shared]) -> Callable[[Change], None]:
+    """Whom to tell of changes: everyone on that Redis, where whoever else keeps the index tells them too; else the streams here, if any."""
+    if client is not None:
+        from cmsmcp.bootstrap.notices import notices_over_redis
+
+        return notices_over_redis(client, chosen.settings.site_name).tell
+
+    def tell(change: Change) -> None:
+        sharing = shared.made()
+        if sharing is not None:
+            sharing.bus.publish("change", change.as_message())
+
+    return tell
+
+
+def _end_streams(shared: Shared | None) -> None:
+    if shared is not None:
+        shared.feed.end_all()
 
 
 def _client(chosen: Chosen) -> Client | None:

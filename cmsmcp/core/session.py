@@ -51,7 +51,7 @@ class Connection:
     """What `initialize` settled: `revision`, or None, and the client capabilities we may need later (`declared`, by name).
 
     A door makes one per process (stdio) or per exchange (HTTP). `session` is the id under which workers share what the client has
-    said since, blank for stdio; None where there is no session, or the client named none. `lost`: the client names a session that
+    said since; None where there is no session, or the client named none. `lost`: the client names a session that
     is none, or has ended. `is_new`: the handshake was made on this very connection.
     """
 

@@ -1,7 +1,7 @@
 """What the processes of one site share beside governance, as Protocols. Adapters live in `state/`: in Redis, or in one process.
 
 With these any worker serves any request: nothing that outlives a request is kept in the worker that took it.
-Every method may raise Unavailable. A session is named by the whole session id a client sends; stdio has the one session `""`.
+Every method may raise Unavailable. A session is named by the whole session id a client sends; a stdio process makes up its own.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ Bytes of a line go to the Service, replies and notices go out as lines.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 
+from cmsmcp.core.out import Stream
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Outcome, Service
 from cmsmcp.core.session import Connection
@@ -16,8 +18,6 @@ from cmsmcp.transports.stdio.pool import Pool
 from cmsmcp.transports.stdio.streams import Stop, Writer, read_lines
 
 MAX_LINE = 8 * 1024 * 1024
-SESSION = ""
-"""There is one client, so its session needs no name."""
 
 
 def serve(
@@ -30,7 +30,8 @@ def serve(
     stop = Stop()
     writer = Writer(stdout, stop)
     pool = Pool(writer, stop)
-    connection = Connection(session=SESSION)
+    connection = Connection(session=secrets.token_urlsafe(16))  # what is shared over Redis must not meet that of another process
+    notices = _Notices(service, caller, connection, pool)
     try:
         for line in read_lines(stdin, stop, max_line):
             if line is None:
@@ -42,9 +43,38 @@ def serve(
                 writer.write(outcome.body)
             else:
                 pool.submit(outcome)
+            notices.follow()
         stop.ending = True
         closing()
         pool.drain(connection)
     finally:
         stop.close()
     return 0
+
+
+class _Notices:
+    """What a legacy client is told without having asked each time: from the first message after its handshake on (S-08)."""
+
+    def __init__(self, service: Service, caller: Caller, connection: Connection, pool: Pool) -> None:
+        self._service = service
+        self._caller = caller
+        self._connection = connection
+        self._pool = pool
+        self._expected = False
+        self._stream: Stream | None = None
+
+    def follow(self) -> None:
+        """Called after every message."""
+        if self._connection.is_new:
+            self._connection.is_new = False
+            self._expected = True
+        elif self._expected:
+            self._expected = False
+            self._open()
+
+    def _open(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+        self._stream = self._service.listen(self._caller, self._connection).stream
+        if self._stream is not None:
+            self._pool.carry(self._stream)
