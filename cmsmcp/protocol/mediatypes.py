@@ -15,6 +15,22 @@ def names(header: str, wanted: str) -> bool:
     return any(entry.partition(";")[0].strip() == wanted for entry in header.lower().split(",")) and accepts(header, wanted)
 
 
+def prefers(header: str, wanted: str, other: str) -> bool:
+    """Whether the header asks for `wanted` and `other` by name, and for `wanted` first; a `q` decides before the order does."""
+    named: dict[str, float] = {}
+    for entry in header.lower().split(","):
+        name, *parameters = (part.strip() for part in entry.split(";"))
+        quality = next((parameter[2:] for parameter in parameters if parameter.startswith("q=")), "1")
+        try:
+            named.setdefault(name, float(quality))
+        except ValueError:
+            return False
+    if wanted not in named or other not in named or not accepts(header, wanted):
+        return False
+    ranked = sorted(named, key=lambda name: -named[name])  # stable: the order decides between equals
+    return ranked.index(wanted) < ranked.index(other)
+
+
 def accepts(header: str, wanted: str) -> bool:
     """Whether an `Accept` header admits the type `wanted` ("application/json"): its most specific range decides, `q=0` excludes."""
     ranks = {wanted: 3, wanted.split("/", maxsplit=1)[0] + "/*": 2, "*/*": 1}

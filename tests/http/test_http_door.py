@@ -136,6 +136,34 @@ def test_an_accept_that_admits_json_gets_json(client: FlaskClient, accept: str |
     assert (reply.status_code, reply.mimetype) == (200, "application/json")
 
 
+MODERN_LIST = (
+    b'{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientCapabilities":{}}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "streamed"),
+    [
+        ("text/event-stream, application/json", True), ("application/json;q=0.5, text/event-stream;q=0.6", True),
+        ("application/json, text/event-stream", False), ("text/event-stream;q=0.5, application/json", False),
+        ("text/event-stream;q=x, application/json", False), ("text/event-stream, */*", False),
+        ("text/event-stream;q=0, application/json;q=0", None),
+    ],
+)
+def test_a_client_of_mcp_that_names_event_streams_first_gets_one(client: FlaskClient, accept: str, streamed: bool | None) -> None:
+    """C019; docs/rules.md, HTTP order of checks. Refusals stay JSON."""
+    legacy, modern = {"MCP-Protocol-Version": "2025-06-18"}, {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
+    for body, headers in ((LIST, legacy), (MODERN_LIST, modern)):
+        reply = post(client, body, Accept=accept, **headers)
+        if streamed is None:
+            assert reply.status_code == 406
+            continue
+        assert (reply.status_code, reply.mimetype) == (200, "text/event-stream" if streamed else "application/json")
+    refused = post(client, MODERN_LIST, Accept=accept, **{**modern, "Mcp-Method": "tools/call"})
+    assert refused.status_code == (400 if streamed is not None else 406) and refused.mimetype == "application/json"
+
+
 @pytest.mark.parametrize("accept", ["text/event-stream", "text/*", "application/json;q=0.0, */*", "text/event-stream;q=0.1, text/html"])
 def test_an_accept_that_admits_event_streams_alone_gets_one_event(client: FlaskClient, accept: str) -> None:
     """C019; 2026-07-28 basic/transports/streamable-http. Errors that a request was answered with come the same way."""

@@ -6,7 +6,7 @@ from flask import request
 
 from cmsmcp.protocol import errors
 from cmsmcp.protocol.eras import MODERN
-from cmsmcp.protocol.mediatypes import accepts, choose, names
+from cmsmcp.protocol.mediatypes import accepts, choose, names, prefers
 from cmsmcp.protocol.sse import EVENT_STREAM
 from cmsmcp.transports.http.replies import JSON, Refusal, rpc_refusal
 
@@ -36,7 +36,10 @@ def takes_events() -> bool:
 
 
 def check_media_types() -> str:
-    """The type of the answer: JSON wherever it is admitted (C019). Refusals are JSON in any case."""
+    """The type of the answer: JSON wherever it is admitted (C019), unless a client of MCP names event streams first. Refusals are JSON.
+
+    A session or a revision tells a client of MCP from a script, which may not read event streams even if it says so.
+    """
     if request.mimetype != JSON:
         raise rpc_refusal(415, "Send the body with Content-Type: application/json.")
     if request.environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
@@ -44,7 +47,8 @@ def check_media_types() -> str:
     if request.environ.get("HTTP_TRANSFER_ENCODING", "chunked").strip().lower() != "chunked":
         raise rpc_refusal(415, "Send the body with no Transfer-Encoding but chunked.")
     accept = request.environ.get("HTTP_ACCEPT", "")
-    chosen = choose(accept, (JSON, EVENT_STREAM))
+    knows_mcp = "HTTP_MCP_SESSION_ID" in request.environ or "HTTP_MCP_PROTOCOL_VERSION" in request.environ
+    chosen = choose(accept, (EVENT_STREAM, JSON) if knows_mcp and prefers(accept, EVENT_STREAM, JSON) else (JSON, EVENT_STREAM))
     if chosen is None:
         raise rpc_refusal(406, "Replies are application/json or text/event-stream; allow one of them in Accept.")
     # The header must agree with the body, or the service refuses; so this is known before anything is opened.
