@@ -15,6 +15,7 @@ from typing import Any
 
 from cmsmcp.core.sharing import EVERYTHING, LISTS, Bus, Change, SessionStore
 from cmsmcp.core.subscriber import Subscriber
+from cmsmcp.core.tasks.ports import TaskStore
 from cmsmcp.core.tenure import Tenure
 from cmsmcp.protocol.errors import Unavailable
 
@@ -31,9 +32,10 @@ _log = logging.getLogger(__name__)
 class Feed:
     """Thread-safe. Whoever is in it hears of every change that is published after `open` returned."""
 
-    def __init__(self, bus: Bus, sessions: SessionStore) -> None:
+    def __init__(self, bus: Bus, sessions: SessionStore, tasks: TaskStore) -> None:
         self._bus = bus
         self._sessions = sessions
+        self._tasks = tasks
         self._changed = threading.Condition()
         self._open: dict[Subscriber, None] = {}
         self._heard: list[Change | Callable[[], None]] = []
@@ -43,6 +45,7 @@ class Feed:
         self._tenure = Tenure(self.subscribers, self.end)
         bus.listen("change", lambda body: self._hear(Change.from_message(body)))
         bus.listen("session", self._hear_session)
+        bus.listen("task", lambda body: self._hear_task(body["task"]))
         bus.listen("revoked", lambda body: self._hear(partial(self._revoke, body["token"])))
         bus.listen("missed", lambda _body: self._hear(self._catch_up))
 
@@ -149,6 +152,20 @@ class Feed:
         for session in {subscriber.session for subscriber in self.subscribers() if subscriber.session is not None}:
             self._read_again(session)
         self._tell(ALL, [subscriber for subscriber in self.subscribers() if subscriber.session is None])
+        for task in {id for subscriber in self.subscribers() for id in subscriber.tasks}:
+            self._tell_task(task)
+
+    def _hear_task(self, id: str) -> None:
+        with self._changed:
+            is_here = any(id in subscriber.tasks for subscriber in self._open)
+        if is_here:
+            self._hear(partial(self._tell_task, id))
+
+    def _tell_task(self, id: str) -> None:
+        task = self._tasks.read(id)
+        for subscriber in self.subscribers():
+            if task is not None and id in subscriber.tasks:
+                subscriber.tell_task(task)
 
     def _hear_session(self, body: Mapping[str, Any]) -> None:
         session = body["session"]

@@ -13,7 +13,8 @@ from cmsmcp.core.tasks.runs import Runs
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Made once in a process, after fork. `feed` holds the streams that are open here, `waiting` the calls that wait for answers, `runs` the tasks at work here."""
+    """Made once in a process, after fork. `feed` holds the streams that are open here, `waiting` the calls that wait for answers,
+    `runs` the tasks at work here."""
 
     bus: Bus
     sessions: SessionStore
@@ -27,5 +28,5 @@ class Shared:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "waiting", Waiting(self.bus))
-        object.__setattr__(self, "feed", Feed(self.bus, self.sessions))
+        object.__setattr__(self, "feed", Feed(self.bus, self.sessions, self.tasks))
         object.__setattr__(self, "runs", Runs(self.tasks, self.bus))

@@ -13,6 +13,7 @@ from cmsmcp.core.entry import Permit
 from cmsmcp.core.exchange import Visit
 from cmsmcp.core.out import Stream
 from cmsmcp.core.sharing import EVERYTHING, Change
+from cmsmcp.core.tasks.ports import Task
 from cmsmcp.core.watches import Watch, find_watch
 from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import notices
@@ -21,7 +22,8 @@ from cmsmcp.protocol.jsonrpc import Id
 
 @dataclass(eq=False, slots=True)
 class Subscriber:
-    """`lists` are those it wants to hear of. `tag` is the id of its listen request, None for a legacy session's stream.
+    """`lists` are those it wants to hear of, `tasks` the ids of tasks. `tag` is the id of its listen request, None for the stream of a
+    legacy session.
 
     `session` and `name`: of several streams of a legacy session exactly one `is_owner` and is told (S-09); it `owes` everything
     when it takes over from one that was closed. `ended` says why we ended it, blank while we have not. `closed` runs once, when the
@@ -39,6 +41,7 @@ class Subscriber:
     is_owner: bool = True
     owes: bool = False
     ended: str = ""
+    tasks: frozenset[str] = frozenset()
     watches: Mapping[str, Watch] = field(default_factory=dict)
     stream: Stream = field(init=False)
     _topics: frozenset[str] = frozenset()
@@ -82,3 +85,10 @@ class Subscriber:
             is_concerned = everything or not watch.topics.isdisjoint(change.topics)
             if is_concerned and allowed(self.visit.ports.policy, self.visit.caller, watch.scope):
                 self.stream.put(("resource", watch.uri), notices.updated(watch.uri, self.tag))
+
+    def tell_task(self, task: Task) -> None:
+        """The whole task, to whoever may see it (TK-07)."""
+        from cmsmcp.core.tasks.methods import may_see, shown
+
+        if not self.is_expired() and may_see(self.visit, task):
+            self.stream.put(("task", task.id), notices.task_changed(shown(task), self.tag))

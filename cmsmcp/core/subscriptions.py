@@ -5,7 +5,7 @@ Every refusal comes before the stream: what is returned has been admitted, is re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from cmsmcp.core.exchange import Exchange, Visit
 from cmsmcp.core.out import Stream
 from cmsmcp.core.sharing import MAX_URIS
 from cmsmcp.core.subscriber import Subscriber
+from cmsmcp.core.tasks.methods import MAX_ID, is_declared, may_see, undeclared
 from cmsmcp.core.tenure import LEASE_SECONDS
 from cmsmcp.core.watches import readable
 from cmsmcp.governance.audit import Event
@@ -24,16 +25,16 @@ from cmsmcp.protocol import errors, messages, notices
 
 CATEGORY = "stream"
 """Audit category of streams: their intent is the opening, their outcome the end."""
-TASKS = "io.modelcontextprotocol/tasks"
 _LISTS = {"toolsListChanged": "tools", "promptsListChanged": "prompts", "resourcesListChanged": "resources"}
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a client asked to hear of. `uris` is None when it named no resources at all."""
+    """What a client asked to hear of. `uris` and `tasks` are None when it named none at all."""
 
     lists: frozenset[str]
     uris: tuple[str, ...] | None
+    tasks: tuple[str, ...] | None
 
 
 def listen(exchange: Exchange) -> Stream:
@@ -49,9 +50,12 @@ def listen(exchange: Exchange) -> Stream:
         honoured: dict[str, Any] = {name: True for name, kind in _LISTS.items() if kind in wanted.lists}
         if wanted.uris is not None:
             honoured["resourceSubscriptions"] = list(watches)
+        if wanted.tasks is not None:
+            honoured["taskIds"] = _visible(exchange, wanted.tasks)
         tag = exchange.request.id
         final = notices.listened(tag, exchange.ports.version)
         subscriber = Subscriber(exchange, permit, wanted.lists, partial(_let_go, exchange), tag=tag, final=final)
+        subscriber.tasks = frozenset(honoured.get("taskIds", ()))
         subscriber.watch(watches)
         subscriber.stream.put("acknowledged", notices.acknowledged(honoured, tag))
         exchange.ports.shared().feed.open(subscriber)
@@ -112,17 +116,17 @@ def _wanted(exchange: Exchange) -> Filter:
             raise _faulty(f"notifications.{name} is a list of strings.")
         if len(listed) > MAX_URIS:
             raise _faulty(f"notifications.{name} has {len(listed)} entries; at most {MAX_URIS}. Open another stream for the rest.")
-    if tasks is not None and not _declares_tasks(exchange):
-        needed: Mapping[str, Any] = {"extensions": {TASKS: {}}}
-        message = f"notifications.taskIds needs the extension {TASKS}, declared in this request."
-        raise errors.ProtocolError(message, code=errors.MISSING_CAPABILITY, data={"requiredCapabilities": needed})
+    if tasks is not None and not is_declared(exchange.era):
+        raise undeclared()
     lists = frozenset(kind for name, kind in _LISTS.items() if given.get(name)) & declared_lists()
-    return Filter(lists, None if uris is None else tuple(uris))
+    return Filter(lists, None if uris is None else tuple(uris), None if tasks is None else tuple(tasks))
 
 
-def _declares_tasks(exchange: Exchange) -> bool:
-    extensions = exchange.era.client_capabilities.get("extensions")
-    return isinstance(extensions, Mapping) and TASKS in extensions
+def _visible(exchange: Exchange, ids: Iterable[str]) -> list[str]:
+    """Of these tasks those that are there and the caller's own."""
+    store = exchange.ports.shared().tasks
+    read = ((id, store.read(id)) for id in dict.fromkeys(ids) if 0 < len(id) <= MAX_ID)
+    return [id for id, task in read if task is not None and may_see(exchange, task)]
 
 
 def _faulty(message: str) -> errors.ProtocolError:

@@ -29,6 +29,11 @@ def updated(uri: str, tag: Id | None) -> bytes:
     return _notice("notifications/resources/updated", {"uri": uri}, tag)
 
 
+def task_changed(task: Mapping[str, Any], tag: Id | None) -> bytes:
+    """`task` is whole, as tasks/get gives it (TK-07)."""
+    return _notice("notifications/tasks", task, tag)
+
+
 def listened(tag: Id, version: str) -> bytes:
     """The result of subscriptions/listen: the last message of a stream that the server ends (S-05)."""
     result = complete(Era(MODERN, modern=True), version, {})

@@ -11,7 +11,7 @@ import orjson
 from cmsmcp.core.asking.questions import check_answer, missing_capability
 from cmsmcp.core.dialogue import Elicit, ListRoots, Question, Sample
 from cmsmcp.core.entry import Toll, charge, enter, new_event_id, refuse
-from cmsmcp.core.exchange import Exchange
+from cmsmcp.core.exchange import Exchange, Visit
 from cmsmcp.core.governed import encode
 from cmsmcp.core.tasks.ports import CANCELLED, FAILED, INPUT_REQUIRED, WORKING, Task
 from cmsmcp.governance.audit import Event
@@ -97,9 +97,9 @@ def shown(task: Task) -> messages.Result:
     return fields
 
 
-def may_see(exchange: Exchange, task: Task) -> bool:
+def may_see(visit: Visit, task: Task) -> bool:
     """Whether the caller made it (TK-06) and still has the scopes its call needed."""
-    policy, caller = exchange.ports.policy, exchange.caller
+    policy, caller = visit.ports.policy, visit.caller
     return task.owner == caller.client and all(missing(policy, caller, scope) is None for scope in task.scopes)
 
 
