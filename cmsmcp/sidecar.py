@@ -1,4 +1,5 @@
-"""The process beside the workers: it indexes the site and watches it, so that they only read, and trims the audit stream.
+"""The process beside the workers: it indexes the site and watches it, so that they only read, tells them what changed, and trims the
+audit stream.
 
 One per host and site; a second one waits. Knows signals and the composition; must not serve anything.
 """
@@ -12,7 +13,9 @@ import signal
 from pathlib import Path
 
 from cmsmcp.bootstrap.audit import Trimmer
-from cmsmcp.bootstrap.chosen import choose, open_chosen
+from cmsmcp.bootstrap.chosen import Chosen, choose, open_chosen
+from cmsmcp.bootstrap.governance import connect, find_redis
+from cmsmcp.bootstrap.notices import Notices, notices_over_redis
 from cmsmcp.settings import SettingsError, SiteChoice
 
 log = logging.getLogger("cmsmcp.sidecar")
@@ -40,7 +43,8 @@ def main() -> int:
 
 def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
     chosen = choose(choice)
-    opened = open_chosen(chosen, write=True)
+    notices = _notices(chosen)
+    opened = open_chosen(chosen, write=True, on_change=notices.tell if notices is not None else None)
     trimmer = Trimmer(chosen)
     trimmer.start()
     try:
@@ -52,7 +56,15 @@ def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
     finally:
         trimmer.stop()
         opened.close()
+        if notices is not None:
+            notices.close()
     return 0
+
+
+def _notices(chosen: Chosen) -> Notices | None:
+    """None where there is no Redis: there are no workers then that could be told."""
+    url = find_redis(chosen)
+    return notices_over_redis(connect(url), chosen.settings.site_name) if url is not None else None
 
 
 def _next(signals: queue.SimpleQueue[int]) -> int:

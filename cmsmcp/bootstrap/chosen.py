@@ -15,6 +15,7 @@ from cmsmcp.settings import Environment, Settings, SettingsError, SiteChoice, fi
 
 if TYPE_CHECKING:
     from cmsmcp.core.registry import Registry
+    from cmsmcp.core.sharing import Change
     from cmsmcp.site.open import OpenSite
 
 T = TypeVar("T")
@@ -82,13 +83,15 @@ def choose(choice: SiteChoice, *, enabled: bool = True) -> Chosen:
     return Chosen(choice, environment, root, settings, state_folder(root, environment))
 
 
-def open_chosen(chosen: Chosen, *, write: bool) -> OpenSite:
-    """`write`: index it and watch it from now on, or as soon as another process lets go of it."""
+def open_chosen(
+    chosen: Chosen, *, write: bool, on_change: Callable[[Change], None] | None = None, follow: bool = False
+) -> OpenSite:  # fmt: skip
+    """`write`: index it and watch it from now on, or as soon as another process lets go of it. The rest is for `OpenSite.start`."""
     from cmsmcp.site.open import open_site
 
     choice = chosen.choice
     opened = open_site(chosen.root, chosen.state, env=choice.env, overlays=choice.overlays, write=write, version=__version__)
-    opened.start()
+    opened.start(on_change, follow=follow)
     return opened
 
 

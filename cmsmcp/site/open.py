@@ -54,13 +54,14 @@ class OpenSite:
         """How far the index is; answers at any time."""
         return self._state
 
-    def start(self, on_change: Callable[[Change], None] | None = None) -> None:
+    def start(self, on_change: Callable[[Change], None] | None = None, *, follow: bool = False) -> None:
         """Index and watch in the background, if this process is to write.
 
         `on_change` gets, in that thread, what readers see differently from now on. What was different before the watching began nobody
-        knows: the first Change is EVERYTHING.
+        knows: the first Change is EVERYTHING. `follow`: also of what another process writes, within a second or two.
         """
         if self._write and self._upkeep is None:
+            from cmsmcp.site.index.following import Following
             from cmsmcp.site.index.upkeep import Upkeep
 
             # Drafts are in there: for the owner's eyes alone.
@@ -71,7 +72,8 @@ class OpenSite:
                 if on_change is not None and change != Change():
                     on_change(change)
 
-            self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, changed)
+            following = Following(self._reader) if follow else None
+            self._upkeep = Upkeep(self._folder, self._root, self._open_indexer, changed, following)
             self._upkeep.start()
 
     def close(self) -> None:

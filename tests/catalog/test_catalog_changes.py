@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from cmsmcp.core.ports import Visibility
 from cmsmcp.core.sharing import EVERYTHING, Change
 from cmsmcp.protocol.errors import CallError
+from cmsmcp.site.catalog.reader import REBUILD_MARK
+from cmsmcp.site.catalog.writer import KEPT_CHANGES
 from cmsmcp.site.index.changes import MOST_TOPICS, NOTHING, merged
+from cmsmcp.site.index.following import Following
 from cmsmcp.site.index.surroundings import Surroundings, of_the_index, watched_folders
 from cmsmcp.site.open import open_site
 
@@ -238,3 +241,33 @@ def test_a_watched_site_tells_of_each_kind_of_file(told: tuple[Path, queue.Queue
     (root / "content/pages/b.md").write_text("---\ndraft: true\n---\n")
     assert write("content/pages/c.md", "z").topics == page("c")
     assert changes.empty()
+
+
+def test_a_process_beside_the_writer_is_told_the_same(told: tuple[Path, queue.Queue[Change]], tmp_path: Path) -> None:
+    """By the catalog: two stdio servers of one site share no Redis."""
+    root, _ = told
+    heard: queue.Queue[Change] = queue.Queue()
+    with closing(open_site(root, tmp_path / "state")) as beside:
+        beside.start(heard.put, follow=True)
+        assert heard.get(timeout=10).topics == {EVERYTHING}
+        (root / "content/pages/a.md").write_text("z")
+        (root / "content/pages/b.md").write_text("z")
+        topics: frozenset[str] = frozenset()
+        while topics != page("a", "b"):
+            topics |= heard.get(timeout=10).topics
+            assert EVERYTHING not in topics
+
+
+def test_one_that_fell_behind_is_told_that_anything_may_be_different(make_site: Callable[..., Any]) -> None:
+    site = make_site({})
+    following = Following(site.reader)
+    assert following.take().topics == {EVERYTHING}
+    assert following.take() == NOTHING
+    for number in range(KEPT_CHANGES + 1):
+        site.indexer.catalog.note_change(f'{{"lists": [], "topics": ["docs/{number}"]}}')
+    assert following.take().topics == {EVERYTHING}
+    site.indexer.catalog.note_change('{"lists": [], "topics": ["docs/x"]}')
+    assert following.take().topics == {"docs/x"}
+    (site.state / REBUILD_MARK).touch()
+    site.build()
+    assert following.take().topics == {EVERYTHING}

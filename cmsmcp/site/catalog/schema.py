@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62
@@ -50,6 +50,9 @@ CREATE INDEX diagnostics_by_path ON diagnostics (path);
 -- Documents whose entry in the search index is out of date: filled with every change, emptied after the index's commit.
 -- What is left after a crash is redone at the next start.
 CREATE TABLE unsearched (row INTEGER PRIMARY KEY);
+
+-- The last things that readers see differently, as JSON of `core.sharing.Change`: for processes beside the writer.
+CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, change TEXT NOT NULL);
 """
 
 INDEXES = """

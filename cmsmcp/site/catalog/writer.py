@@ -18,6 +18,7 @@ from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, dia
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
 from cmsmcp.site.model import Diagnostic
 
+KEPT_CHANGES = 50
 CATALOG_NAME = f"catalog-{SCHEMA_VERSION}.sqlite"
 
 _PARTS = {
@@ -243,6 +244,12 @@ class Catalog:
     def _stored(self, where: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Stored]:
         query = f"SELECT {', '.join(_STORED)} FROM documents JOIN bodies USING (row) WHERE {where}"
         return [Stored._make((*row[:7], row[7:11], row[11:])) for row in self._connection.execute(query, parameters)]
+
+    def note_change(self, change: str) -> None:
+        """For those who follow the catalog; the last KEPT_CHANGES stay."""
+        with self.transaction():
+            number = self._connection.execute("INSERT INTO changes (change) VALUES (?)", (change,)).lastrowid or 0
+            self._connection.execute("DELETE FROM changes WHERE number <= ?", (number - KEPT_CHANGES,))
 
     # the search index's backlog
 

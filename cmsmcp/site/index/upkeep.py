@@ -5,6 +5,7 @@ In a process beside other writers it waits as a reader until the lock is free. M
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -16,6 +17,7 @@ from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.index.changes import NOTHING, merged
+from cmsmcp.site.index.following import Following
 from cmsmcp.site.index.indexer import Displaced, Indexer, Stopped
 from cmsmcp.site.index.surroundings import Surroundings, of_the_index, watched_folders
 from cmsmcp.site.index.watcher import watch_site
@@ -31,14 +33,19 @@ later only if a walk takes so long that it would cost more than a fiftieth of a 
 class Upkeep:
     """`open_indexer` makes the indexer once the lock is held.
 
-    `on_change` is told in this thread what readers see differently, once they do; of each new generation, even if that is nothing.
+    `on_change` is told in this thread what readers see differently, once they do; of each new generation, even if that is nothing. While
+    another process writes, it is told what `following` finds, if that is given.
     """
 
-    def __init__(self, folder: Path, root: Path, open_indexer: Callable[[], Indexer], on_change: Callable[[Change], None]) -> None:
+    def __init__(
+        self, folder: Path, root: Path, open_indexer: Callable[[], Indexer], on_change: Callable[[Change], None],
+        following: Following | None = None,
+    ) -> None:  # fmt: skip
         self._folder = folder
         self._root = root
         self._open_indexer = open_indexer
         self._on_change = on_change
+        self._following = following
         self._lock = WriterLock(folder)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="site index", daemon=True)
@@ -57,6 +64,8 @@ class Upkeep:
             try:
                 if self._lock.acquire():
                     self._keep()
+                elif self._following is not None:
+                    self._tell(self._following.take(), is_new=False)
             except Stopped:
                 continue
             except Displaced:
@@ -81,7 +90,7 @@ class Upkeep:
                 elif changed:
                     next_walk = self._follow(indexer, surroundings, changed)
                 else:
-                    self._tell(merged(indexer.changes.take()), is_new=False)  # time alone publishes, and withdraws
+                    self._note(indexer, merged(indexer.changes.take()), is_new=False)  # time alone publishes, and withdraws
                 indexer.attest()
         finally:
             indexer.close()
@@ -95,9 +104,14 @@ class Upkeep:
         definitions = indexer.definitions
         assert definitions is not None
         beside = surroundings.look(definitions, indexer.catalog.meta("menus", ""), changed)
-        self._tell(merged(indexer.changes.take(), beside), is_new=is_new)
+        self._note(indexer, merged(indexer.changes.take(), beside), is_new=is_new)
         ended = time.monotonic()
         return ended + max(SAFETY_SECONDS, 50 * (ended - began))
+
+    def _note(self, indexer: Indexer, change: Change, *, is_new: bool) -> None:
+        if change != NOTHING:
+            indexer.catalog.note_change(json.dumps(change.as_message()))
+        self._tell(change, is_new=is_new)
 
     def _tell(self, change: Change, *, is_new: bool) -> None:
         if change != NOTHING or is_new:
