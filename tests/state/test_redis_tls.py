@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.state.redis.bus import RedisBus
 from cmsmcp.state.redis.client import Client
 
 
@@ -92,6 +93,18 @@ def test_threads_share_one_tls_line(tls: tuple[int, Path]) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(talk, range(6)))
+    client.close()
+
+
+def test_the_bus_listens_over_tls(tls: tuple[int, Path], site: str) -> None:
+    port, trusted = tls
+    client = Client(f"rediss://localhost:{port}/0?ssl_ca_certs={trusted}", timeout=2.0)
+    bus, heard, done = RedisBus(client, site), [], threading.Event()
+    bus.listen("n", lambda body: done.set() if body["n"] < 0 else heard.append(body["n"]))
+    for number in [*range(100), -1]:
+        bus.publish("n", {"n": number, "much": "x" * 20_000})
+    assert done.wait(10) and heard == list(range(100))
+    bus.close()
     client.close()
 
 

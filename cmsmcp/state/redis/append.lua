@@ -13,9 +13,9 @@ local sum = #ARGV[2] + (newest and tonumber(field(newest, 'sum')) or 0)
 redis.call('XADD', KEYS[1], ARGV[1] .. '-0', 'kind', ARGV[3], 'sum', string.format('%.0f', sum), 'data', ARGV[2])
 redis.call('XTRIM', KEYS[1], 'MAXLEN', ARGV[3] == 'gap' and 1 or ARGV[4])
 while true do
-  local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-  if sum - tonumber(field(oldest, 'sum')) + #field(oldest, 'data') <= tonumber(ARGV[5]) then break end
-  redis.call('XDEL', KEYS[1], oldest[1])
+  local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 2)
+  if sum - tonumber(field(oldest[1], 'sum')) + #field(oldest[1], 'data') <= tonumber(ARGV[5]) then break end
+  redis.call('XTRIM', KEYS[1], 'MINID', oldest[2][1])
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return 1

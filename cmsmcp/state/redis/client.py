@@ -192,7 +192,7 @@ class Client:
     def _give_up(self, outcomes: int) -> None:
         if outcomes:
             self.unacknowledged += outcomes
-            log.warning("Redis did not acknowledge %d audit outcomes", outcomes)
+            log.warning("Redis did not acknowledge %d writes (audit outcomes, messages)", outcomes)
 
     def _unavailable(self) -> Unavailable:
         return Unavailable("The governance store does not answer, so nothing is served. Try again in a second.", retry_after=1)

@@ -31,4 +31,4 @@ class RedisReplies:
         return taken
 
     def forget(self, session: str, id: str) -> None:
-        self._client.post([("DEL", self._keys.reply(session, id))])
+        self._client.post([("GETDEL", self._keys.reply(session, id))])

@@ -1,5 +1,4 @@
 -- An answer, once; nothing while it is waited for.    KEYS: 1 its key
 local answer = redis.call('GET', KEYS[1])
 if not answer or answer == '' then return false end
-redis.call('DEL', KEYS[1])
-return answer
+return redis.call('GETDEL', KEYS[1])
