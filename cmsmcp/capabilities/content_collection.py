@@ -15,6 +15,7 @@ class Output(PageOutput):
 @resource(
     "foundry://content/collections/{type}", scope="read:content", audit="content.list", title="Collection", output=Output,
     example={"type": "post"}, complete={"type": types}, hint="Use list_documents with a limit and name the keys you need in fields.",
+    topics=lambda variables: [f"content/{variables['type']}", f"types/{variables['type']}"],
 )
 def content_collection(variables, call: Call):
     """The first 100 published documents of a type by URL; list_documents takes next_cursor further."""

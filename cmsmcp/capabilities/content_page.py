@@ -1,5 +1,7 @@
 """A page by slug, in the default language (F27)."""
 
+from unicodedata import normalize
+
 from cmsmcp.capabilities._completion import page_slugs
 from cmsmcp.capabilities._documents import DocumentSchema, whole_of
 from cmsmcp.core.capability import Call, resource
@@ -8,6 +10,7 @@ from cmsmcp.core.capability import Call, resource
 @resource(
     "foundry://content/pages/{slug}", scope="read:content", audit="content.read", title="Page", output=DocumentSchema,
     example={"slug": "about"}, complete={"slug": page_slugs}, hint="Use get_document and name the keys you need in fields.",
+    topics=lambda variables: [f"content/page/{normalize('NFC', variables['slug'])}"],
 )
 def content_page(variables, call: Call):
     """One published page by slug, in the default language."""

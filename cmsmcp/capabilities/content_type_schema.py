@@ -22,6 +22,7 @@ def listing(call: Call):
 @resource(
     "plank://content-types/{slug}/schema", scope="read:content", audit="schema.read", title="Content type schema",
     output=ContentTypeSchema, indent=True, listing=listing, example={"slug": "post"}, complete={"slug": types},
+    topics=lambda variables: [f"types/{variables['slug']}"],
 )
 def content_type_schema(variables, call: Call):
     """The full schema of a content type, exactly as it is kept."""

@@ -7,6 +7,7 @@ from cmsmcp.core.capability import Call, Text, resource
 @resource(
     "foundry://docs/{+path}", scope="read:docs", audit="docs.read", title="Documentation file", mime_type="text/plain",
     example={"path": "index.md"}, complete={"path": docs_paths}, hint="This file is too large to send whole.",
+    topics=lambda variables: [f"docs/{variables['path']}"],
 )
 def docs_file(variables, call: Call):
     """One text file under docs/, as written."""

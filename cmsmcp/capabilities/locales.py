@@ -19,7 +19,10 @@ def listing(_call: Call):
     }
 
 
-@resource("plank://locales", scope="read:content", audit="schema.read", title="Locales", output=Output, indent=True, listing=listing)
+@resource(
+    "plank://locales", scope="read:content", audit="schema.read", title="Locales", output=Output, indent=True, listing=listing,
+    topics=lambda _variables: ["config"],
+)
 def locales(_variables, call: Call):
     """Lists the enabled locales and the default locale for this Plank instance."""
     return call.site.types.locales()
