@@ -71,7 +71,7 @@ def converse(exchange: Exchange, capability: Capability, run: Callable[[Talk | N
     For tools/call, resources/read and prompts/get alike. `run` governs (`govern(..., talk)` with what it is given) and makes the
     whole result; it lets InputNeeded pass. A capability that does not talk costs nothing here.
     """
-    if not capability.talks:
+    if not capability.talks and not capability.asks_first:
         return run(None)
     from cmsmcp.core.asking.conversation import hold
 

@@ -84,14 +84,13 @@ class Connection:
             if self._flights.get(id) is flight:
                 del self._flights[id]
 
-    def cancel(self, id: object) -> None:
-        """Withdraw a request; its id is free at once. Unknown, finished and malformed ids are ignored (X-03)."""
-        if isinstance(id, bool) or not isinstance(id, (str, int)):
-            return
+    def cancel(self, id: Id) -> bool:
+        """Withdraw a request; its id is free at once. False when there is none such (X-03)."""
         with self._lock:
             flight = self._flights.pop(id, None)
         if flight is not None:
             flight.cancel()
+        return flight is not None
 
     def cancel_all(self) -> None:
         with self._lock:

@@ -25,11 +25,11 @@ def test_our_own_codes_stay_outside_the_range_that_is_closed_to_servers():
 
 def test_the_statuses_are_those_the_service_gives():
     """A refusal has the status named here; whatever answers a well-formed request has 200."""
-    from cmsmcp.core.service import _STATUS
+    from cmsmcp.core.outcome import STATUS
 
     for name, (code, text) in ROWS.items():
         if code > 0:
-            assert int(text) == _STATUS.get(code, 200), name
+            assert int(text) == STATUS.get(code, 200), name
 
 
 def test_the_bodies_of_the_door_are_quoted_as_sent():

@@ -21,7 +21,7 @@ from cmsmcp.core.governed import encode
 from cmsmcp.core.shared import Shared
 from cmsmcp.protocol.eras import WITHOUT_STRUCTURE
 from cmsmcp.protocol.errors import CallError, ProtocolError, Unavailable
-from cmsmcp.protocol.jsonrpc import Response
+from cmsmcp.protocol.jsonrpc import Id, Response
 
 DEFAULT_LEVEL = "info"
 """What is logged to a session that has not set a level (LG-04)."""
@@ -118,11 +118,14 @@ def declared_at_handshake(names: Collection[str]) -> dict[str, Any]:
     return {**capabilities, "elicitation": modes} if modes else capabilities
 
 
+def is_ours(id: Id) -> bool:
+    """Whether a request of ours may have had this id; all others are ignored without asking anybody."""
+    return isinstance(id, str) and id.startswith(_PREFIX) and len(id) == _ID_CHARS
+
+
 def deliver(shared: Shared, session: str, response: Response) -> bool:
     """Bring a client's response to whoever waits for it, in any process. False when nobody does (E-11)."""
-    id = response.id
-    if not isinstance(id, str) or not id.startswith(_PREFIX) or len(id) != _ID_CHARS:
-        return False
+    id = str(response.id)
     reply = {"result": response.result} if response.error is None else {"error": response.error}
     if not shared.replies.deliver(session, id, encode(reply)):
         return False
