@@ -15,7 +15,8 @@ from typing import Any
 
 from cmsmcp.core.sharing import EVERYTHING, LISTS, Bus, Change, SessionStore
 from cmsmcp.core.subscriber import Subscriber
-from cmsmcp.core.tasks.ports import TaskStore
+from cmsmcp.core.tasks.ports import Task, TaskStore
+from cmsmcp.core.tasks.watch import TaskWatch
 from cmsmcp.core.tenure import Tenure
 from cmsmcp.protocol.errors import Unavailable
 
@@ -43,6 +44,8 @@ class Feed:
         self._is_running = False
         self._is_ending = False
         self._tenure = Tenure(self.subscribers, self.end)
+        self._telling = threading.Lock()
+        self._watch = TaskWatch(tasks, self._tasks_wanted)
         bus.listen("change", lambda body: self._hear(Change.from_message(body)))
         bus.listen("session", self._hear_session)
         bus.listen("task", lambda body: self._hear_task(body["task"]))
@@ -64,6 +67,8 @@ class Feed:
             self.end(subscriber, "stopping")
             return
         self._tenure.wake()
+        if subscriber.tasks:
+            self._watch.wake()
         try:
             self._take_over(subscriber)
         except Exception:
@@ -163,9 +168,17 @@ class Feed:
 
     def _tell_task(self, id: str) -> None:
         task = self._tasks.read(id)
-        for subscriber in self.subscribers():
-            if task is not None and id in subscriber.tasks:
-                subscriber.tell_task(task)
+        if task is not None:
+            self._tell_of(task)
+
+    def _tell_of(self, task: Task) -> None:
+        with self._telling:
+            for subscriber in self.subscribers():
+                if task.id in subscriber.tasks:
+                    subscriber.tell_task(task)
+
+    def _tasks_wanted(self) -> dict[str, Callable[[Task], None]]:
+        return {id: self._tell_of for subscriber in self.subscribers() for id in subscriber.tasks}
 
     def _hear_session(self, body: Mapping[str, Any]) -> None:
         session = body["session"]

@@ -22,8 +22,8 @@ from cmsmcp.protocol.jsonrpc import Id
 
 @dataclass(eq=False, slots=True)
 class Subscriber:
-    """`lists` are those it wants to hear of, `tasks` the ids of tasks. `tag` is the id of its listen request, None for the stream of a
-    legacy session.
+    """`lists` are those it wants to hear of, `tasks` the tasks, by id, as it was last told of them. `tag` is the id of its listen
+    request, None for the stream of a legacy session.
 
     `session` and `name`: of several streams of a legacy session exactly one `is_owner` and is told (S-09); it `owes` everything
     when it takes over from one that was closed. `ended` says why we ended it, blank while we have not. `closed` runs once, when the
@@ -41,7 +41,7 @@ class Subscriber:
     is_owner: bool = True
     owes: bool = False
     ended: str = ""
-    tasks: frozenset[str] = frozenset()
+    tasks: dict[str, Task] = field(default_factory=dict)
     watches: Mapping[str, Watch] = field(default_factory=dict)
     stream: Stream = field(init=False)
     _topics: frozenset[str] = frozenset()
@@ -87,8 +87,10 @@ class Subscriber:
                 self.stream.put(("resource", watch.uri), notices.updated(watch.uri, self.tag))
 
     def tell_task(self, task: Task) -> None:
-        """The whole task, to whoever may see it (TK-07)."""
+        """The whole task, to whoever may see it, if something about it is different from before (TK-07). One thread at a time."""
         from cmsmcp.core.tasks.methods import may_see, shown
 
-        if not self.is_expired() and may_see(self.visit, task):
+        known, brief = self.tasks[task.id], task.brief()
+        if known != brief and known.updated <= task.updated and not self.is_expired() and may_see(self.visit, task):
+            self.tasks[task.id] = brief
             self.stream.put(("task", task.id), notices.task_changed(shown(task), self.tag))

@@ -18,6 +18,7 @@ from cmsmcp.core.out import Stream
 from cmsmcp.core.sharing import MAX_URIS
 from cmsmcp.core.subscriber import Subscriber
 from cmsmcp.core.tasks.methods import MAX_ID, is_declared, may_see, undeclared
+from cmsmcp.core.tasks.ports import Task
 from cmsmcp.core.tenure import LEASE_SECONDS
 from cmsmcp.core.watches import readable
 from cmsmcp.governance.audit import Event
@@ -47,15 +48,17 @@ def listen(exchange: Exchange) -> Stream:
     event = Event(new_event_id(), exchange.request.method, category=CATEGORY, arguments=exchange.request.params["notifications"])
     with admitted(exchange, event) as permit:
         watches = readable(exchange, wanted.uris or ())
+        tasks: dict[str, Task] = {}
         honoured: dict[str, Any] = {name: True for name, kind in _LISTS.items() if kind in wanted.lists}
         if wanted.uris is not None:
             honoured["resourceSubscriptions"] = list(watches)
         if wanted.tasks is not None:
-            honoured["taskIds"] = _visible(exchange, wanted.tasks)
+            tasks = _visible(exchange, wanted.tasks)
+            honoured["taskIds"] = list(tasks)
         tag = exchange.request.id
         final = notices.listened(tag, exchange.ports.version)
         subscriber = Subscriber(exchange, permit, wanted.lists, partial(_let_go, exchange), tag=tag, final=final)
-        subscriber.tasks = frozenset(honoured.get("taskIds", ()))
+        subscriber.tasks = tasks
         subscriber.watch(watches)
         subscriber.stream.put("acknowledged", notices.acknowledged(honoured, tag))
         exchange.ports.shared().feed.open(subscriber)
@@ -122,11 +125,11 @@ def _wanted(exchange: Exchange) -> Filter:
     return Filter(lists, None if uris is None else tuple(uris), None if tasks is None else tuple(tasks))
 
 
-def _visible(exchange: Exchange, ids: Iterable[str]) -> list[str]:
+def _visible(exchange: Exchange, ids: Iterable[str]) -> dict[str, Task]:
     """Of these tasks those that are there and the caller's own."""
     store = exchange.ports.shared().tasks
     read = ((id, store.read(id)) for id in dict.fromkeys(ids) if 0 < len(id) <= MAX_ID)
-    return [id for id, task in read if task is not None and may_see(exchange, task)]
+    return {id: task.brief() for id, task in read if task is not None and may_see(exchange, task)}
 
 
 def _faulty(message: str) -> errors.ProtocolError:

@@ -241,6 +241,8 @@ def sites() -> Iterator[Sites]:
     yield made
     for gate in gates.values():
         gate.set()
+    made.one.shared.feed.end_all()
+    made.other.shared.feed.end_all()
     made.bus.close()
 
 
@@ -550,7 +552,6 @@ def test_whatever_refuses_a_call_is_answered_at_once_and_leaves_no_task(sites) -
     assert sites.one.call("required")["error"]["code"] == errors.RATE_LIMITED
     sites.admission.verdict = Verdict("concurrency", 2_000)
     assert sites.one.call("required")["error"]["code"] == errors.CONCURRENCY_LIMITED
-    assert not sites.store.silent()
     assert not len(sites.one.shared.runs)
 
 
@@ -623,3 +624,65 @@ def test_a_header_that_names_another_task_is_refused(sites, method) -> None:
 
 def test_a_tool_that_is_no_task_stays_none(sites) -> None:
     assert sites.one.call("direct")["result"]["resultType"] == "complete"
+
+
+def listen(worker: Worker, ids: list[str], **more: Any) -> tuple[Any, Callable[[str], Any]]:
+    """The acknowledged filter, and a way to wait for the notice of a status."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": DECLARED}
+    params = {"notifications": {"taskIds": ids}, "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params}
+    stream = worker.service.handle(json.dumps(body).encode(), more.get("caller", worker.caller), worker.connection).stream
+    assert stream is not None
+    notices = [json.loads(message) for message in stream.take(5) or ()]
+    acknowledged = notices.pop(0)["params"]["notifications"]
+
+    def wait(status: str) -> Any:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            for notice in notices:
+                if notice["params"]["status"] == status:
+                    return notice
+            notices.extend(json.loads(message) for message in stream.take(0.1) or ())
+        raise AssertionError(notices)
+
+    return acknowledged, wait
+
+
+def test_a_stream_tells_the_whole_task_each_time_it_is_different(sites) -> None:
+    """TK-07: what tasks/get would say, tagged with the stream, wherever the task runs."""
+    id = sites.one.start("confirm")
+    asked = sites.one.until(id, {"input_required"})
+    acknowledged, wait = listen(sites.other, [id, "never"])
+    assert acknowledged == {"taskIds": [id]}
+    [key] = asked["inputRequests"]
+    sites.one.ask("tasks/update", {"taskId": id, "inputResponses": {key: {"action": "decline"}}})
+    notice = wait("completed")
+    assert notice["method"] == "notifications/tasks"
+    meta = notice["params"].pop("_meta")
+    assert meta == {"io.modelcontextprotocol/subscriptionId": "l"}
+    whole = sites.one.get(id)
+    assert {**notice["params"], "resultType": "complete", "_meta": whole["_meta"]} == whole
+
+
+def test_a_stream_is_told_when_the_process_of_a_task_dies(sites, monkeypatch) -> None:
+    """TK-07: nobody is left to announce it."""
+    monkeypatch.setattr("cmsmcp.core.tasks.watch.LOOK_SECONDS", 0.05)
+    gates["g"] = threading.Event()
+    id = sites.one.start("slow", {"gate": "g"})
+    _acknowledged, wait = listen(sites.other, [id])
+    sites.clock.late = SILENCE_MS + 1_000
+    assert "has ended" in wait("failed")["params"]["error"]["message"]
+
+
+def test_a_stream_never_shows_a_task_of_somebody_else(sites) -> None:
+    """TK-06."""
+    gates["g"] = threading.Event()
+    id = sites.one.start("slow", {"gate": "g"})
+    assert listen(sites.other, [id], caller=Caller("token:b", SCOPES))[0] == {"taskIds": []}
+    assert listen(sites.one, [id], caller=Caller("local", frozenset({"read:content"})))[0] == {"taskIds": []}
+
+
+def test_to_hear_of_tasks_takes_the_extension(sites) -> None:
+    """TK-07."""
+    error = sites.one.ask("subscriptions/listen", {"notifications": {"taskIds": []}}, {})["error"]
+    assert (error["code"], error["data"]["requiredCapabilities"]) == (errors.MISSING_CAPABILITY, {"extensions": {EXTENSION: {}}})

@@ -168,19 +168,6 @@ def test_a_task_that_is_kept_alive_goes_on(make: Maker) -> None:
     assert seen(store, id).status == WORKING
 
 
-def test_the_silent_are_named_once(make: Maker) -> None:
-    store = make(silence_ms=MOMENT_MS)
-    left, over = created(store), created(store)
-    store.end(over, COMPLETED)
-    found: list[str] = []
-    end = time.monotonic() + 5
-    while not found and time.monotonic() < end:
-        found = list(store.silent())
-    assert found == [left]
-    assert seen(store, left).status == FAILED
-    assert list(store.silent()) == []
-
-
 def test_what_is_kept_is_bounded_for_each_client(make: Maker) -> None:
     """docs/rules.md, Tasks."""
     store = make()

@@ -5,8 +5,8 @@ Knows no JSON: what the wire needs is kept as the bytes it was encoded to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 WORKING = "working"
@@ -50,6 +50,10 @@ class Task:
     def is_over(self) -> bool:
         return self.status in ENDS
 
+    def brief(self) -> Task:
+        """Without how it ended: as much as tells one state from another."""
+        return replace(self, result=None, error=None)
+
 
 class TaskStore(Protocol):
     """Every method is one step, may raise Unavailable, and first fails a task whose process is silent (SILENCE_MS).
@@ -84,6 +88,3 @@ class TaskStore(Protocol):
         ...
 
     def end(self, id: str, status: str, *, message: str = "", result: bytes | None = None, error: bytes | None = None) -> bool: ...
-    def silent(self) -> Sequence[str]:
-        """The tasks that failed because nothing was heard of their processes, since anybody asked."""
-        ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from cmsmcp.core.tasks.ports import ENDS, FAILED, INPUT_REQUIRED, MAX_PER_CLIENT, MAX_PER_SITE, SILENCE_MS, WORKING, Task
@@ -81,14 +81,6 @@ class MemoryTasks:
         with self._lock:
             task = self._live(id)
             return task is not None and self._end(task, status=status, message=message, result=result, error=error)
-
-    def silent(self) -> Sequence[str]:
-        with self._lock:
-            now = self._clock()
-            silent = [id for id, heard in self._heard.items() if heard + self._silence <= now]
-            for id in silent:
-                self._now(id)
-            return silent
 
     def _now(self, id: str) -> Task | None:
         task, now = self._kept.get(id), self._clock()

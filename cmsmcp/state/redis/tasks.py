@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cmsmcp.core.tasks.ports import MAX_PER_CLIENT, MAX_PER_SITE, SILENCE_MS, Task
-from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.client import Client
 from cmsmcp.state.redis.keys import Keys
-from cmsmcp.state.redis.script import Script, cannot
+from cmsmcp.state.redis.script import Script
 
 _SCRIPT = Script("tasks.lua")
-_MANY = 100
-"""Silent tasks looked at in one go."""
 
 
 class RedisTasks:
@@ -59,18 +57,6 @@ class RedisTasks:
         how += ["result", result] if result is not None else []
         how += ["error", error] if error is not None else []
         return self._step("end", id, *how) == 1
-
-    def silent(self) -> Sequence[str]:
-        try:
-            seconds, microseconds = self._client.call("TIME")
-            now = int(seconds) * 1000 + int(microseconds) // 1000
-            found = self._client.call("ZRANGE", self._keys.running, "-inf", now, "BYSCORE", "LIMIT", 0, _MANY)
-        except Refused:
-            raise cannot() from None
-        ids = [id.decode() for id in found]
-        for id in ids:
-            self._step("beat", id)
-        return ids
 
     def _step(self, step: str, id: str, *more: bytes | str | int, keys: Sequence[str] = ()) -> Any:
         return _SCRIPT.run(self._client, (self._keys.task(id), self._keys.running, *keys), (step, id, self._silence, *more))
