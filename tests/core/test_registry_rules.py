@@ -10,7 +10,7 @@ import pytest
 from marshmallow import Schema, fields
 
 import cmsmcp.capabilities
-from cmsmcp.core.capability import Capability, resource, tool
+from cmsmcp.core.capability import Capability, prompt, resource, tool
 from cmsmcp.core.registry import RegistrationError, Registry, discover
 
 
@@ -43,11 +43,77 @@ def declared(**changes: object) -> Capability:
         ({"uri": "foundry-plugin://gallery/x"}, "foundry-plugin"),
         ({"timeout": 0}, "above 0"),
         ({"max_result": 0}, "above 0"),
+        ({"blocks": True}, "without an output schema"),
+        ({"blocks": True, "output": None, "uri": "test://x"}, "without an output schema"),
+        ({"output": None, "uri": "test://x"}, "output schema is missing"),
+        ({"input_schema": {"type": "array"}}, "root of an input schema"),
+        ({"complete": {}, "task": "maybe"}, "task is"),
+        ({"task": "optional", "uri": "test://x"}, "only tools"),
+        ({"requires": {"telepathy": {}}}, "client capabilities"),
+        ({"requires": {"sampling": True}}, "client capabilities"),
+        ({"complete": {"x": list}}, "prompts and resources"),
+        ({"complete": {"x": list}, "uri": "test://{y}"}, "does not exist"),
+        ({"topics": lambda variables: []}, "resources"),
     ],
 )
 def test_a_faulty_declaration_is_refused_with_its_rule(changes: dict[str, object], word: str) -> None:
     with pytest.raises(RegistrationError, match=word):
         Registry([declared(**changes)])
+
+
+def text_arguments(**schemas: object) -> dict[str, object]:
+    return {"type": "object", "properties": schemas}
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"input_schema": text_arguments(a={"type": "integer", "description": "A"})}, "strings"),
+        ({"input_schema": text_arguments(a={"type": "string"})}, "description"),
+        ({"input_schema": text_arguments(a=True)}, "strings"),
+        ({"uri": "test://x"}, "no URI"),
+        ({"output": Output}, "no output schema"),
+        ({"blocks": True}, "blocks"),
+        ({"task": "optional"}, "only tools"),
+        ({"complete": {"b": list}, "input_schema": text_arguments(a={"type": "string", "description": "A"})}, "does not exist"),
+        ({"description": ""}, "description"),
+        ({"scope": ""}, "scope"),
+    ],
+)
+def test_a_faulty_prompt_is_refused_with_its_rule(changes: dict[str, object], word: str) -> None:
+    """P-03, T-15."""
+    with pytest.raises(RegistrationError, match=word):
+        Registry([prompted(**changes)])
+
+
+def prompted(**changes: object) -> Capability:
+    def ask(arguments, call):
+        """Asks."""
+
+    return prompt(**{"scope": "read:content", "audit": "test", **changes})(ask)
+
+
+def test_prompts_are_a_kind_of_their_own_with_versions_like_tools() -> None:
+    old, new = prompted(version="1.0"), prompted(version="2.0")
+    registry = Registry([declared(), new, old])
+    assert registry.prompts == {"ask": new, "ask_v1": old}
+    assert list(registry.tools) == ["probe"] and not registry.resources
+
+
+def test_a_name_stands_for_one_kind() -> None:
+    """Costs, limits and audit records go by the name alone."""
+    with pytest.raises(RegistrationError, match="another kind"):
+        Registry([declared(), prompted(name="probe", version="2.0")])
+
+
+def test_a_tool_without_an_output_schema_says_that_it_returns_blocks() -> None:
+    blocks = declared(output=None, blocks=True)
+    assert Registry([blocks]).tools == {"probe": blocks}
+
+
+def test_a_resource_that_is_no_json_needs_no_output_schema() -> None:
+    image = declared(output=None, uri="test://x", mime_type="image/png")
+    assert list(Registry([image]).resources.values()) == [image]
 
 
 def test_the_newest_version_keeps_the_name() -> None:
@@ -113,6 +179,14 @@ def test_one_new_file_is_one_new_capability(package) -> None:
     """docs/rules.md, Published schemas."""
     found = discover(package(one=SOURCE.format(name="one"), two=SOURCE.format(name="two"), _shared="x = 1"))
     assert list(found.tools) == ["one", "two"]
+
+
+def test_packages_are_taken_together_and_may_not_share_a_name(package) -> None:
+    first, second = package(one=SOURCE.format(name="one")), package(two=SOURCE.format(name="two"))
+    assert list(discover(first, second).tools) == ["one", "two"]
+    third = package(one=SOURCE.format(name="one").replace("audit=", "version='2.0', audit="))
+    with pytest.raises(RegistrationError, match=f"one: .* by {first.__name__} and by {third.__name__}"):
+        discover(first, third)
 
 
 def test_a_capability_unlike_its_file_or_a_file_without_one_is_refused(package) -> None:
