@@ -18,6 +18,7 @@ class Openings:
         self._lock = threading.Lock()
         self._most: int | None = None
         self._open = 0
+        self._has_listened = False
 
     def limit(self, most: int) -> None:
         """A worker of threads: every stream pins one, and some must stay free for calls and answers (W-01)."""
@@ -38,9 +39,11 @@ class Openings:
     def end_all(self) -> None:
         """The process is about to stop: those that only listen end now, those that answer a request when they have (S-05)."""
         self.ending.set()
-        self._end()
+        if self._has_listened:
+            self._end()
 
     def opened(self) -> None:
         """One more stream listens. If all were just told to end, this one is too."""
+        self._has_listened = True
         if self.ending.is_set():
             self._end()

@@ -91,7 +91,7 @@ class Talk:
     def run(self, pending: Pending, record: Record | None, left: Callable[[], None]) -> None:
         """Begin the work, in a thread of its own. RuntimeError when there can be no thread."""
         self._record, self._left = record, left
-        threading.Thread(target=self._work, args=(pending,), name="cmsmcp-call", daemon=True).start()
+        threading.Thread(target=self._work, args=(pending,), name="cmsmcp-call").start()
 
     def _work(self, pending: Pending) -> None:
         outcome = Outcome()
