@@ -189,6 +189,7 @@ def test_scope_comes_before_admission_and_arguments(bench) -> None:
     [
         (Verdict("rate", retry_after_ms=1_500), errors.RATE_LIMITED, 2, 429),
         (Verdict("concurrency", retry_after_ms=0), errors.CONCURRENCY_LIMITED, 1, 429),
+        (Verdict("streams", retry_after_ms=5_000), errors.STREAMS_LIMITED, 5, 503),
         (Verdict("revoked"), errors.TOKEN_REVOKED, None, 401),
     ],
 )

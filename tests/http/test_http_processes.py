@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from cmsmcp.state.redis.bus import RedisBus
 from cmsmcp.state.redis.client import Client
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -87,6 +88,23 @@ def test_a_token_made_before_the_server_works_and_one_its_registry_lost_does_not
         refused = server.post(PING, {"Authorization": f"Bearer {token}"})
         assert refused.status == 401 and "new one" in refused.json["error"]["message"]
     assert server.post(PING, {"Authorization": f"Bearer {place.token()}"}).status == 200
+    server.stop()
+
+
+def test_a_revocation_is_told_to_every_process(new_place: Any, start: Any) -> None:
+    """S-07: an open stream ends with its token, and asks for nothing meanwhile."""
+    place = new_place()
+    token = place.token()
+    server = start(place, "--workers", "1")
+    client, heard = Client(json_url(place)), []
+    [key] = client.call("KEYS", "cmsmcp:{*}:tokens")
+    bus = RedisBus(client, key.decode().split("{")[1].split("}")[0])
+    bus.listen("revoked", heard.append)
+    jti = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["jti"]
+    assert place.run("tokens", "revoke", "--site", str(place.site), jti).returncode == 0
+    until(lambda: heard == [{"token": jti}], 5)
+    bus.close()
+    client.close()
     server.stop()
 
 

@@ -198,6 +198,32 @@ def test_what_is_not_held_cannot_be_renewed(place: Place) -> None:
     assert admission.admit(ask(permit=True)).reason is None
 
 
+def test_streams_have_a_cap_of_their_own(place: Place) -> None:
+    """S-07: open streams keep no call from running, nor calls a stream from opening."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=1, max_streams=2))
+    first = ask(permit=True, stream=True)
+    assert reasons(admission, [first, ask(permit=True), ask(permit=True, stream=True)]) == [None] * 3
+    refused = {"event": "r", "phase": "refusal"}
+    verdict = admission.admit(ask(permit=True, stream=True, refusal=refused))
+    assert verdict.reason == "streams" and verdict.retry_after_ms >= 1000 and place.records() == [{**refused, "reason": "streams"}]
+    assert reasons(admission, [ask(permit=True), ask(permit=False, stream=True)]) == ["concurrency", None]
+    for _ in range(2):
+        admission.release(first.event_id, None)
+    assert reasons(admission, [first, first, ask(permit=True, stream=True)]) == [None, None, "streams"]
+    assert place.admission(Policy(rate=FAST, max_streams=0)).admit(ask(permit=True, stream=True)).reason == "streams"
+
+
+def test_many_streams_are_renewed_at_once_and_those_of_the_dead_lapse(place: Place) -> None:
+    """S-07, docs/rules.md, Governance order: leased like calls."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=1, max_streams=500))
+    streams = [ask(permit=True, stream=True, lease_ms=400) for _ in range(500)]
+    call = ask(permit=True, lease_ms=400)
+    assert set(reasons(admission, [*streams, call])) == {None}
+    admission.renew([each.event_id for each in [call, *streams[1:]]], 60_000)
+    until(lambda: admission.admit(ask(permit=True, stream=True)).reason is None)
+    assert reasons(admission, [ask(permit=True, stream=True), ask(permit=True)]) == ["streams", "concurrency"]
+
+
 def test_a_short_lease_does_not_end_a_long_one(place: Place) -> None:
     admission = place.admission(Policy(rate=FAST, max_concurrency=2))
     assert reasons(admission, [ask(permit=True, lease_ms=60_000), ask(permit=True, lease_ms=50)]) == [None, None]
