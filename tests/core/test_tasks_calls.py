@@ -178,7 +178,7 @@ class Worker:
     def __init__(self, sites: Sites) -> None:
         self.sites = sites
         self.shared = Shared(
-            sites.bus, MemorySessions(), MemoryReplies(), MemoryEvents(), private_sealer(), sites.store,
+            sites.bus, MemorySessions(), MemoryReplies(), MemoryEvents(), sites.sealer, sites.store,
         )  # fmt: skip
         registry = Registry(ALL)
         self.service = Service(
@@ -219,6 +219,7 @@ class Sites:
         self.clock = Clock()
         self.store = MemoryTasks(self.clock)
         self.bus = MemoryBus()
+        self.sealer = private_sealer()
         self.admission = Admitting()
         self.one, self.other = Worker(self), Worker(self)
 
