@@ -1,0 +1,92 @@
+"""How long streams stay: leases, outages, revocation (docs/rules.md: S-07; Governance order)."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+
+from cmsmcp.core import tenure
+from cmsmcp.protocol.errors import Unavailable
+
+
+@pytest.fixture
+def p(place):
+    return place(max_streams=2)
+
+
+def tenure_of(p) -> tenure.Tenure:
+    return p.services[0].ports.shared().feed._tenure
+
+
+def test_all_permits_of_a_process_are_renewed_together_and_in_time(p, monkeypatch) -> None:
+    """A killed process gives its places back within the lease; one that lives keeps them."""
+    renewed = []
+    monkeypatch.setattr(p.admission, "renew", lambda ids, lease_ms: renewed.append((sorted(ids), lease_ms)))
+    heard = [p.listen({}, id=number) for number in range(2)]
+    events = sorted(record["event"] for record in p.audit.of("intent", "subscriptions/listen"))
+    now = time.monotonic()
+    tenure_of(p).look(now)
+    assert renewed == []
+    tenure_of(p).look(now + tenure.RENEW_SECONDS + 1)
+    assert renewed == [(events, int(tenure.LEASE_SECONDS * 1000))]
+    assert tenure.RENEW_SECONDS * 2 < tenure.LEASE_SECONDS, "one renewal may fail"
+    heard[0].stream.close()
+    tenure_of(p).look(now + 2 * tenure.RENEW_SECONDS + 2)
+    assert renewed[-1][0] == sorted(set(events) - {p.audit.of("outcome", "subscriptions/listen")[0]["event"]})
+
+
+def test_the_lease_asked_for_is_that_which_is_renewed(p, monkeypatch) -> None:
+    asks = []
+    admit = p.admission.admit
+    monkeypatch.setattr(p.admission, "admit", lambda ask: asks.append(ask) or admit(ask))
+    p.listen({})
+    (ask,) = asks
+    assert (ask.cost, ask.permit, ask.stream) == (1, True, True)
+    assert ask.lease_ms >= tenure.LEASE_SECONDS * 1000
+
+
+def test_streams_outlive_a_short_outage_and_end_after_a_long_one(p, monkeypatch) -> None:
+    """Fail closed: a permit that lapsed may be somebody else's, and who was revoked is not known."""
+
+    def gone(ids, lease_ms):
+        raise Unavailable("gone")
+
+    heard = p.listen({})
+    heard.await_acknowledged()
+    now = time.monotonic()
+    with monkeypatch.context() as patch:
+        patch.setattr(p.admission, "renew", gone)
+        tenure_of(p).look(now + tenure.LEASE_SECONDS - 1)
+        assert heard.take() == []
+        tenure_of(p).look(now + tenure.LEASE_SECONDS + tenure.RETRY_SECONDS)
+    assert heard.await_one()["result"]
+    heard.stream.close()
+    assert p.audit.of("outcome", "subscriptions/listen")[0]["reason"] == "unavailable"
+
+
+def test_a_revoked_token_is_found_at_the_next_renewal_whatever_the_bus_did(p) -> None:
+    mine = p.listen({}, caller=dataclasses.replace(p.caller, token_id="t1"), id=1)
+    other = p.listen({}, caller=dataclasses.replace(p.caller, token_id="t2"), id=2)
+    mine.await_acknowledged(), other.await_acknowledged()
+    p.revoked.add("t1")
+    tenure_of(p).look(time.monotonic() + tenure.RENEW_SECONDS + 1)
+    assert mine.await_one()["result"]
+    assert other.take() == []
+
+
+def test_the_threads_of_a_process_without_streams_are_gone(p, until) -> None:
+    feed = p.services[0].ports.shared().feed
+    heard = p.listen({"toolsListChanged": True})
+    heard.await_acknowledged()
+    p.change(lists=("tools",))
+    heard.await_one()
+    assert feed._is_running and feed._tenure._is_running
+    heard.stream.close()
+    tenure_of(p).doubt()
+    until(lambda: not feed._is_running and not feed._tenure._is_running)
+    again = p.listen({"toolsListChanged": True}, id=2)
+    again.await_acknowledged()
+    p.change(lists=("tools",))
+    assert again.await_one()["method"] == "notifications/tools/list_changed"
