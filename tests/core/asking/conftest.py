@@ -1,0 +1,191 @@
+"""Two processes of one site, as far as the middle can tell: a service each, and in common only what a site shares."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from cmsmcp.core.capability import Capability
+from cmsmcp.core.ports import Ask, Caller, Site, Verdict
+from cmsmcp.core.registry import Registry
+from cmsmcp.core.service import Connection, Outcome, Pending, Service
+from cmsmcp.core.shared import Shared
+from cmsmcp.governance.policy import Policy
+from cmsmcp.identity.sealer import private_sealer
+from cmsmcp.state.memory.bus import MemoryBus
+from cmsmcp.state.memory.events import MemoryEvents
+from cmsmcp.state.memory.replies import MemoryReplies
+from cmsmcp.state.memory.sessions import MemorySessions
+from cmsmcp.state.memory.tasks import MemoryTasks
+
+PREFIX = "io.modelcontextprotocol/"
+SCOPES = frozenset({"read:content"})
+ALL_ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
+SECONDS = 5.0
+
+
+class Admitting:
+    """Admits everything, and knows what has not been given back."""
+
+    def __init__(self) -> None:
+        self.asks: list[Ask] = []
+        self.open: set[str] = set()
+        self.outcomes: list[Mapping[str, str] | None] = []
+        self.lock = threading.Lock()
+
+    def admit(self, ask: Ask) -> Verdict:
+        with self.lock:
+            self.asks.append(ask)
+            self.open.add(ask.event_id)
+        return Verdict(None)
+
+    def renew(self, event_ids: Any, lease_ms: int) -> None: ...
+
+    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+        with self.lock:
+            self.open.discard(event_id)
+            self.outcomes.append(outcome)
+
+    def record(self, event: Mapping[str, str]) -> None: ...
+
+
+class Sent:
+    """Implements `core.out.Out`: keeps what was sent, in order."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+        self.hung_up: list[int] = []
+
+    def send(self, message: bytes) -> None:
+        self.messages.append(json.loads(message))
+
+    def hang_up(self, retry_ms: int) -> None:
+        self.hung_up.append(retry_ms)
+
+    def of(self, method: str) -> list[Any]:
+        return [message for message in list(self.messages) if message.get("method") == method]
+
+    def wait_for(self, method: str, count: int = 1) -> list[Any]:
+        until(lambda: len(self.of(method)) >= count)
+        return self.of(method)
+
+
+class TwoWorkers:
+    """What the two share, and the two."""
+
+    def __init__(self, *capabilities: Capability) -> None:
+        self.bus, self.sessions, self.replies, self.events = MemoryBus(), MemorySessions(), MemoryReplies(), MemoryEvents()
+        self.sealer, self.tasks, self.admission = private_sealer(), MemoryTasks(), Admitting()
+        self.registry = Registry(capabilities)
+        self.one, self.other = Worker(self), Worker(self)
+
+    def close(self) -> None:
+        for worker in (self.one, self.other):
+            worker.shared.feed.end_all()
+        self.bus.close()
+
+    def settled(self) -> bool:
+        until(lambda: not self.admission.open)
+        return True
+
+
+class Worker:
+    def __init__(self, site: TwoWorkers) -> None:
+        self.site = site
+        self.shared = Shared(site.bus, site.sessions, site.replies, site.events, site.sealer, site.tasks)
+        self.service = Service(
+            Policy(enabled=True, scopes=SCOPES, audit=True), lambda: site.registry, lambda: Site(*[None] * 7),  # type: ignore[arg-type]
+            lambda: site.admission, "9.9.9", shared=lambda: self.shared,
+        )  # fmt: skip
+        self.caller = Caller("local", SCOPES)
+        self.out = Sent()
+        self.connection = Connection()
+        self.outcome = Outcome()
+
+    def ask(self, method: str, params: Mapping[str, Any], declared: Any = ALL_ABLE, meta: Mapping[str, Any] | None = None) -> Any:
+        """A request of 2026-07-28; its whole reply."""
+        envelope = {PREFIX + "protocolVersion": "2026-07-28", PREFIX + "clientCapabilities": declared, **(meta or {})}
+        return self.send({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": envelope}}, self.connection, None)
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, declared: Any = ALL_ABLE, **more: Any) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": arguments or {}, **more}, declared)
+
+    def send(self, message: Any, connection: Connection, headers: Mapping[str, str] | None, out: Any = ...) -> Any:
+        raw = json.dumps(message).encode()
+        begun = self.service.begin(raw, self.caller, connection, headers, self.out if out is ... else out)
+        self.outcome = begun() if isinstance(begun, Pending) else begun
+        return None if self.outcome.body is None else json.loads(self.outcome.body)
+
+
+class Client:
+    """A legacy client: each message is a POST of its own, to whichever worker the test names."""
+
+    def __init__(self, declared: frozenset[str] = frozenset(ALL_ABLE), revision: str = "2025-11-25", session: str | None = "s1") -> None:
+        self.declared, self.revision, self.session = declared, revision, session
+        self.headers = {"mcp-protocol-version": revision}
+
+    def post(self, worker: Worker, message: Any, out: Any = ...) -> Any:
+        return worker.send(message, Connection(self.revision, self.declared, session=self.session), self.headers, out)
+
+    def call(self, worker: Worker, name: str, *, id: Any = 1, meta: Any = None, out: Any = ...) -> Any:
+        params = {"name": name, "arguments": {}, **({"_meta": meta} if meta else {})}
+        return self.post(worker, {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}, out)
+
+    def begin(self, worker: Worker, name: str, **more: Any) -> Running:
+        return Running(lambda: self.call(worker, name, **more))
+
+    def answer(self, worker: Worker, id: Any, result: Any = None, error: Any = None) -> Outcome:
+        said = {"result": result} if error is None else {"error": error}
+        self.post(worker, {"jsonrpc": "2.0", "id": id, **said})
+        return worker.outcome
+
+    def cancel(self, worker: Worker, id: Any) -> Outcome:
+        self.post(worker, {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        return worker.outcome
+
+
+class Running:
+    """A call in a thread of its own."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._reply: Any = None
+        self._thread = threading.Thread(target=self._run, args=(call,), daemon=True)
+        self._thread.start()
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        self._reply = call()
+
+    def reply(self) -> Any:
+        self._thread.join(SECONDS)
+        assert not self._thread.is_alive()
+        return self._reply
+
+
+def until(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def two_workers() -> Iterator[Callable[..., TwoWorkers]]:
+    made: list[TwoWorkers] = []
+
+    def make(*capabilities: Capability) -> TwoWorkers:
+        made.append(TwoWorkers(*capabilities))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def client() -> type[Client]:
+    return Client
