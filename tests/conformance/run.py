@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,9 +183,10 @@ def run(configurations: Sequence[str], revisions: Sequence[str]) -> list[str]:
     every = []
     for configuration in configurations:
         logged: list[str] = []
-        with served(CONFIGURATIONS[configuration], logged) as url:
-            for revision in revisions:
-                results, seconds = run_suite(url, revision)
+        with served(CONFIGURATIONS[configuration], logged) as url, ThreadPoolExecutor() as pool:
+            runs = {revision: pool.submit(run_suite, url, revision) for revision in revisions}  # side by side, as clients are
+            for revision, done in runs.items():
+                results, seconds = done.result()
                 faults = judge(expected_scenarios(revision), results)
                 print(describe(configuration, revision, results, faults, seconds), flush=True)
                 print(*(f"  {fault}\n" for fault in faults), sep="", end="", flush=True)
