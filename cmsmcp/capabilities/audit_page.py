@@ -12,7 +12,7 @@ from cmsmcp.capabilities._documents import ALL_STATUSES, status, text
 from cmsmcp.capabilities._foreign import MAX_PROMPT, NOTE, data
 from cmsmcp.core.capability import Call, prompt
 from cmsmcp.core.ports import Document, Visibility
-from cmsmcp.protocol.errors import InvalidArguments, NotFound
+from cmsmcp.protocol.errors import InvalidArguments, NotFound, ScopeRefused
 
 _MOST_FINDINGS = 40
 _CHECKING = """Audit the document below as an editor would before it is published. Judge what is there; invent nothing.
@@ -26,6 +26,9 @@ _CHECKING = """Audit the document below as an editor would before it is publishe
 Quote the place for each point, say why it matters in one line, and give the text that should stand there instead. get_document reads
 linked pages, search_content finds related ones. This server changes nothing: propose edits, by file and line where you know them.
 End with one verdict: ready, ready after small edits, or not ready."""
+_UNREADABLE = """This document cannot be audited yet: its file has errors, so nothing of it is served, to nobody.
+Explain each finding below to its author in plain words, with the file and the line, and show the corrected line.
+When they are mended, the audit can be asked for again."""
 
 
 class Input(Schema):
@@ -41,7 +44,10 @@ class Input(Schema):
 )
 def audit_page(arguments, call: Call):
     """Audit one document before publishing: its text, empty required fields, broken links, findings and missing translations."""
-    document, around = _find(arguments, call)
+    try:
+        document, around = _find(arguments, call)
+    except NotFound as error:
+        return _mending(arguments, error, call)
     return "\n\n".join((
         _CHECKING,
         NOTE,
@@ -49,6 +55,26 @@ def audit_page(arguments, call: Call):
         data("fields", document.fields, 3_000),
         data("body, Markdown; get_document with the id above reads the whole", document.body, 18_000),
     ))  # fmt: skip
+
+
+def _mending(arguments: Mapping[str, Any], absent: NotFound, call: Call) -> str:
+    """A file with errors of its own is no document. It is named to those alone who may see whatever is unpublished."""
+    page = arguments["page"]
+    try:
+        around = call.visibility(ALL_STATUSES)
+        hidden = _by_any_name(arguments, around, call)
+    except ScopeRefused:
+        raise absent from None
+    except NotFound:
+        pass
+    else:
+        raise NotFound("published document", page, hint=f"There is one with the status {hidden.status}: give that as status.")
+    stem = page.strip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".md")
+    findings = call.site.operations.validate(call.deadline, around)["findings"]
+    own = [{"path": one["path"], **_finding(one)} for one in findings if one["path"].endswith(f"/{stem}.md")]
+    if not own or around.owner is not None:
+        raise absent
+    return "\n\n".join((_UNREADABLE, NOTE, data("findings", own[:_MOST_FINDINGS], 16_000)))
 
 
 def _find(arguments: Mapping[str, Any], call: Call) -> tuple[Document, Visibility]:
@@ -108,11 +134,15 @@ def _empty(document: Document, around: Visibility, call: Call) -> list[str]:
     fields = call.site.types.get(document.type)["fields"]
     required = [one["name"] for one in fields if one.get("required") and one.get("relationType") != "one-to-many"]
     entry = call.site.entries.get_entry(type=document.type, ref=document.id, locale=None, visibility=around, deadline=call.deadline)
-    return [name for name in required if entry.values.get(name) in (None, "", [])]
+    return [name for name in required if _is_empty(entry.values.get(name))]
 
 
 def _finding(one: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"severity": one["severity"], "check": one["check"], "line": one["line"], "message": _short(one["message"])}
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
 def _short(value: Any) -> Any:
