@@ -41,6 +41,7 @@ class Live(Telling):
         super().__init__(exchange, self._level)
         self._known_level: str | None = None
         self._deadline = Deadline(0)
+        self._unanswered: set[str] = set()
 
     def begin(self, deadline: Deadline) -> Dialogue:
         self._deadline = deadline
@@ -74,13 +75,17 @@ class Live(Telling):
             for id, question in asked.items():
                 shared.replies.expect(session, id, self._deadline.remaining() + SURE_SECONDS)
                 request = _for_revision(as_request(question), self._exchange.era.revision)
-                self._send(request["method"], request["params"], id=id)
+                with self._lock:
+                    self._unanswered.add(id)
+                    self._send(request["method"], request["params"], id=id)
             while len(found) < len(ids):
                 self._wait(woken)
                 found |= _taken(shared, session, ids - found.keys())
+                self._unanswered -= found.keys()
         finally:
             shared.waiting.drop(session, ids)
-            self._give_up(shared, session, ids - found.keys())
+            self._withdraw()
+            _forget(shared, session, ids - found.keys())
         return [found[id] for id in asked]
 
     def _wait(self, woken: threading.Event) -> None:
@@ -91,14 +96,16 @@ class Live(Telling):
         self._deadline.check()
         woken.clear()
 
-    def _give_up(self, shared: Shared, session: str, ids: Collection[str]) -> None:
+    def close(self) -> None:
+        with self._lock:
+            self._withdraw()
+            super().close()
+
+    def _withdraw(self) -> None:
         """The client need not go on asking its user."""
-        for id in ids:
-            self._send("notifications/cancelled", {"requestId": id, "reason": "The call that asked has ended."})
-            try:
-                shared.replies.forget(session, id)
-            except Unavailable:
-                pass  # it lapses by itself
+        with self._lock:
+            while self._unanswered:
+                self._send("notifications/cancelled", {"requestId": self._unanswered.pop(), "reason": "The call that asked has ended."})
 
     def _level(self) -> str | None:
         if self._known_level is None:
@@ -136,6 +143,14 @@ def deliver(shared: Shared, session: str, response: Response) -> bool:
 def _taken(shared: Shared, session: str, ids: Collection[str]) -> dict[str, bytes]:
     taken = {id: shared.replies.take(session, id) for id in ids}
     return {id: reply for id, reply in taken.items() if reply is not None}
+
+
+def _forget(shared: Shared, session: str, ids: Collection[str]) -> None:
+    for id in ids:
+        try:
+            shared.replies.forget(session, id)
+        except Unavailable:
+            pass  # it lapses by itself
 
 
 def _answer(question: Question, reply: bytes, key: str) -> Mapping[str, Any]:

@@ -89,6 +89,9 @@ class TwoWorkers:
             worker.shared.feed.end_all()
         self.bus.close()
 
+    def until(self, condition: Callable[[], Any]) -> None:
+        until(condition)
+
     def settled(self) -> bool:
         until(lambda: not self.admission.open)
         return True
