@@ -22,6 +22,8 @@ from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_els
 INTERRUPTED = 130
 WORKER_CLASSES = ("gevent", "gthread")
 THREADS = 32
+CALL_CONNECTIONS = 1_000
+"""Of each worker, beside those of streams: all that the site may have open can be on one."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 START_PATIENCE = 1.5
 STOP_SECONDS = 20.0
@@ -172,7 +174,8 @@ def _gunicorn(host: Host) -> Child:
     handle = host.listener.fileno()
     command_line = [
         sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf",
-        "--bind", f"fd://{handle}", *host.pool.options, app,
+        "--bind", f"fd://{handle}", *host.pool.options,
+        "--worker-connections", str(CALL_CONNECTIONS + host.chosen.settings.policy.max_streams), app,
     ]
     environment = environment_elsewhere(host.chosen.environment)
     return Child(

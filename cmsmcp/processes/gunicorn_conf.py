@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import resource
 import time
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +13,7 @@ from cmsmcp.processes import gunicorn_streams
 from cmsmcp.processes.gunicorn_reload import post_fork, when_ready  # noqa: F401 - hooks of gunicorn's
 
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
-worker_connections = 1_000
+worker_connections = 2_000  # a worker's calls, and open streams: all that `mcp.max_streams` allows (1000 by default) may be on one
 keepalive = 5
 timeout = 60
 graceful_timeout = 15  # a call may run 10 s (the default deadline); it ends by itself before this
@@ -35,6 +36,15 @@ accesslog = None
 errorlog = "-"
 loglevel = "warning"
 proc_name = "cmsmcp"
+
+
+def on_starting(_server: Any) -> None:
+    """Each connection is an open file, and the usual limit of 1,024 is for people at terminals. Workers inherit ours."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+TASK_SECONDS = 5.0
+"""How long a worker that ends waits for its tasks; within `graceful_timeout` with what it waited for requests before, usually."""
 
 
 class TimedReader:
@@ -66,6 +76,13 @@ def post_worker_init(worker: Any) -> None:
     ours.handlers, ours.propagate = worker.log.error_log.handlers, False
     logging.getLogger("gunicorn.error").addFilter(_without_what_was_sent)
     gunicorn_streams.watch(worker)
+
+
+def worker_exit(_server: Any, worker: Any) -> None:
+    """The last thing before the process ends: no request runs any more, but a task may."""
+    finish = getattr(worker.wsgi, "extensions", {}).get("cmsmcp-tasks")
+    if finish is not None:
+        finish(TASK_SECONDS)
 
 
 def _without_what_was_sent(record: logging.LogRecord) -> bool:
