@@ -40,7 +40,8 @@ class StdioDoor:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params is not None else {})}
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
-        reply = json.loads(self._process.stdout.readline())
+        while "id" not in (reply := json.loads(self._process.stdout.readline())):
+            assert reply["method"].startswith("notifications/")  # the site became known to the server, or has changed
         assert reply["id"] == message["id"]
         return reply
 
