@@ -107,7 +107,7 @@ def call_result(era: Era, encoded: str, note: str = "") -> Result:
 
 
 def call_content(encoded: str, is_error: bool) -> Result:
-    """The result of a tool that returns content blocks, from their encoded JSON array (O-03)."""
+    """The result of a tool that returns content blocks, from their encoded JSON array (O-04)."""
     result: Result = {"content": orjson.Fragment(encoded)}
     if is_error:
         result["isError"] = True
