@@ -27,7 +27,9 @@ def from_folder(site: str = ".", *, env: str = "", overlays: Sequence[str] = (),
         doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays))), bind)
     except SettingsError as error:
         _stop(error)
-    return create_app(doors.blueprints, doors.missing)
+    app = create_app(doors.blueprints, doors.missing)
+    app.extensions["cmsmcp-tasks"] = doors.finish
+    return app
 
 
 def from_environment() -> Flask:

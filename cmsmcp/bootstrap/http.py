@@ -18,6 +18,7 @@ from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.bootstrap.sharing import share_over_redis
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
+from cmsmcp.core.shared import Shared
 from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
@@ -34,10 +35,12 @@ ANSWER_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """`missing` names what keeps this worker from serving; it is asked by `/readyz`."""
+    """`missing` names what keeps this worker from serving; it is asked by `/readyz`. `finish` waits for what still runs when no request
+    does, for so many seconds, and gives up the rest."""
 
     blueprints: Sequence[Blueprint]
     missing: Callable[[], list[str]]
+    finish: Callable[[float], None]
 
 
 def open_doors(choice: SiteChoice, bind: str) -> Doors:
@@ -53,9 +56,9 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     registry = Once(lambda: discover_capabilities(chosen))
     if chosen.environment.capabilities:
         registry()  # a faulty declaration stops the start, not a call
+    shared = Once(lambda: share_over_redis(chosen, client))
     service = Service(
-        policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name,
-        shared=Once(lambda: share_over_redis(chosen, client)),
+        policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name, shared=shared
     )
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
@@ -64,7 +67,12 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
     missing = Recent(lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None), ANSWER_SECONDS)
-    return Doors(doors, missing)
+    return Doors(doors, missing, lambda seconds: _finish(shared.made(), seconds))
+
+
+def _finish(shared: Shared | None, seconds: float) -> None:
+    if shared is not None:
+        shared.runs.end_all(seconds)
 
 
 def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:

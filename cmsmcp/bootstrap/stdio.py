@@ -70,6 +70,7 @@ def _teller(chosen: Chosen, client: Client | None, shared: Once[Shared]) -> Call
 
 def _end_streams(shared: Shared | None) -> None:
     if shared is not None:
+        shared.runs.end_all(0)
         shared.feed.end_all()
 
 

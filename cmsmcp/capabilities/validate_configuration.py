@@ -33,11 +33,11 @@ class Output(Schema):
 
 @tool(
     scope="read:ops", audit="ops.validate", title="Validate configuration", input=Input, output=Output,
-    hint="Lower limit, or narrow with severity or check.",
+    hint="Lower limit, or narrow with severity or check.", task="optional",
 )
 def validate_configuration(arguments, call: Call):
     """Check configuration, active theme, plugins, documents and links; each finding names file and line."""
-    report = dict(call.site.operations.validate(call.deadline, call.visibility(arguments.get("status"))))
+    report = dict(call.site.operations.validate(call.deadline, call.visibility(arguments.get("status")), call.dialogue.progress))
     wanted = {key: arguments[key] for key in ("severity", "check") if key in arguments}
     matching = [finding for finding in report["findings"] if all(finding[key] == value for key, value in wanted.items())]
     report["findings"] = matching[: arguments["limit"]]

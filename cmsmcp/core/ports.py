@@ -6,7 +6,7 @@ Paths are relative to the site folder, with forward slashes. Nothing here holds 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -206,12 +206,14 @@ class Operations(Protocol):
         "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`.
         """
 
-    def validate(self, deadline: Deadline, visibility: Visibility | None = None) -> Mapping[str, Any]:
+    def validate(
+        self, deadline: Deadline, visibility: Visibility | None = None, step: Callable[[int, int, str], None] = ...
+    ) -> Mapping[str, Any]:
         """`{"valid", "error_count", "warning_count", "checks": {<check>: count}, "truncated",
         "findings": [{"severity","check","path","line","message"}]}`.
 
         Findings sort by severity (error, warning), path, line; at most 500 of each check are given, all are counted, and
-        `truncated` says that some were left out.
+        `truncated` says that some were left out. `step` is told before each check how many are done, of how many, and which it is.
         """
 
 

@@ -80,10 +80,12 @@ class SiteOperations:
             self._kept = {key: value for key, value in self._kept.items() if now < value[0]} | {visibility: kept}
         return {**kept[2], "uptime_seconds": round(time.monotonic() - _STARTED, 3)}
 
-    def validate(self, deadline: Deadline, visibility: Visibility | None = None) -> Validation:
+    def validate(
+        self, deadline: Deadline, visibility: Visibility | None = None, step: Callable[[int, int, str], None] = lambda *_: None
+    ) -> Validation:
         """Every finding of every check. Raises TimedOut past the deadline, Unavailable while there is no index."""
         self._state.await_ready(deadline)
-        return validate(self._survey(deadline, visibility), self._reports)
+        return validate(self._survey(deadline, visibility), self._reports, step)
 
     def _survey(self, deadline: Deadline, visibility: Visibility | None) -> Survey:
         definitions = self._definitions()

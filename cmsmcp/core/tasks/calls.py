@@ -87,11 +87,14 @@ class _Start:
         return self._result
 
     def run(self, answer: Answer) -> None:
-        result, error = None, None
+        result: messages.Result | None = None
+        error: Exception | None = None
         try:
             result = answer(self._exchange, self._begin)
         except Exception as raised:  # noqa: BLE001 - it belongs to whoever waits, or to the task
             error = raised
+        except BaseException as raised:  # noqa: BLE001 - an exit was meant for the process; somebody waits here for an answer
+            error = RuntimeError(f"the work ended by {type(raised).__name__}")
         with self._lock:
             self._is_over, run = True, self._run
         if run is None:

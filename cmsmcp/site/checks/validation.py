@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypedDict
 
 from cmsmcp.core.ports import Plugins, Themes
@@ -73,13 +72,21 @@ class Reports:
     plugins: Plugins
 
 
-def validate(survey: Survey, reports: Reports) -> Validation:
-    """Run every check. Raises TimedOut past the deadline, Unavailable while there is no catalog."""
+def validate(survey: Survey, reports: Reports, step: Callable[[int, int, str], None]) -> Validation:
+    """Run every check; `step` is told how many are done, of how many, and what comes next.
+
+    Raises TimedOut past the deadline, Unavailable while there is no catalog.
+    """
     found: set[Diagnostic] = set()
-    for diagnostic in chain(_known(survey), *(check(survey) for check in CHECKS.values()), _reported(survey, reports)):
-        found.add(diagnostic)
-        if not len(found) % 1000:
-            survey.deadline.check()
+    parts = {"documents": _known(survey)} | {name: check(survey) for name, check in CHECKS.items()}
+    parts["theme and plugins"] = _reported(survey, reports)
+    for done, (name, diagnostics) in enumerate(parts.items()):
+        survey.deadline.check()
+        step(done, len(parts), f"Checking {name.replace('_', ' ')}")
+        for diagnostic in diagnostics:
+            found.add(diagnostic)
+            if not len(found) % 1000:
+                survey.deadline.check()
     return _result(found)
 
 
