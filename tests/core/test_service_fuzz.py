@@ -40,6 +40,9 @@ meta = st.fixed_dictionaries(
         "io.modelcontextprotocol/clientCapabilities": st.just({}) | values,
     },
 )
+wishes = st.dictionaries(
+    st.sampled_from(["toolsListChanged", "resourceSubscriptions", "taskIds"]), values | st.just(["test://a"]) | st.booleans(), max_size=3
+)
 params = st.fixed_dictionaries(
     {},
     optional={
@@ -49,6 +52,8 @@ params = st.fixed_dictionaries(
         "cursor": values,
         "protocolVersion": st.sampled_from(["2026-07-28", "2025-03-26"]) | values,
         "requestId": values,
+        "level": st.sampled_from(["info", "loud"]) | values,
+        "notifications": wishes | values,
         "_meta": meta | values,
     },
 )
@@ -80,6 +85,9 @@ def test_any_message_ends_in_strict_json_or_silence(bench, message, headers, rev
     b.connection = Connection(revision)
     b.send(json.dumps(message).encode("utf-8", "surrogatepass"), headers)
     body = b.outcome.body
+    if b.outcome.stream is not None:
+        assert body is None
+        b.outcome.stream.close()
     assert b.admission.balanced()
     if body is None:
         assert b.outcome.status in (200, 202)

@@ -110,6 +110,16 @@ def test_kinds_that_do_not_exist_are_left_out(place) -> None:
     assert p.listen({"weatherChanged": True, "toolsListChanged": True}).await_acknowledged() == {"toolsListChanged": True}
 
 
+def test_a_list_whose_changes_are_not_declared_is_left_out(place, monkeypatch) -> None:
+    """S-04, S-10."""
+    monkeypatch.setattr("cmsmcp.protocol.messages.CAPABILITIES", {"tools": {"listChanged": True}, "prompts": {}})
+    p = place()
+    heard = p.listen(LISTS)
+    assert heard.await_acknowledged() == {"toolsListChanged": True}
+    p.change(lists=("tools", "prompts", "resources"))
+    assert heard.await_one()["method"] == "notifications/tools/list_changed"
+
+
 def test_uris_that_cannot_be_read_look_all_alike(place) -> None:
     """S-04: a draft, what does not exist, what breaks, what is registered nowhere, what is too long, and what takes another scope."""
     p = place()
@@ -214,7 +224,7 @@ def test_streams_have_a_cap_of_their_own(place) -> None:
     p.listen({}).await_acknowledged()
 
 
-def test_a_stream_is_withdrawn_like_any_request(place) -> None:
+def test_a_stream_is_withdrawn_like_any_request(place, until) -> None:
     """ST-08, X-01: nothing follows the cancel, the id is free, the permit goes back."""
     from cmsmcp.core.session import Connection
 
@@ -225,8 +235,11 @@ def test_a_stream_is_withdrawn_like_any_request(place) -> None:
     again = p.ask("subscriptions/listen", {"notifications": {}}, id="L", modern=True, connection=connection)
     assert again.code == errors.INVALID_REQUEST, "ST-13"
     p.change(lists=("tools",))
+    until(lambda: heard.stream._waiting)
     p.services[0].handle(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}', p.caller, connection)
     assert heard.take() is None and heard.stream.is_closed
+    again = p.listen({}, id="L", connection=connection)
+    again.stream.close()
     p.listen({}, id="L", connection=connection).await_acknowledged()
 
 

@@ -83,8 +83,10 @@ def test_of_two_streams_of_a_session_the_newer_is_told(p, processes) -> None:
     """S-09."""
     older, newer = (opened(p, process=process) for process in processes)
     p.change(lists=("tools",))
+    ask(p, "resources/subscribe", {"uri": "doc://about"})
+    p.change("content/about")
     p.fence()
-    assert (older.names(), newer.names()) == ([], ["tools"])
+    assert (older.names(), newer.names()) == ([], ["tools", "doc://about"])
 
 
 def test_a_change_just_before_and_just_after_a_second_stream_is_told_once_each(p) -> None:
