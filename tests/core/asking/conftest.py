@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -15,13 +17,19 @@ from cmsmcp.core.ports import Ask, Caller, Site, Verdict
 from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Connection, Outcome, Pending, Service
 from cmsmcp.core.shared import Shared
+from cmsmcp.core.sharing import Bus, Replies, SessionStore
 from cmsmcp.governance.policy import Policy
 from cmsmcp.identity.sealer import private_sealer
+from cmsmcp.processes.private_redis import PrivateRedis
 from cmsmcp.state.memory.bus import MemoryBus
 from cmsmcp.state.memory.events import MemoryEvents
 from cmsmcp.state.memory.replies import MemoryReplies
 from cmsmcp.state.memory.sessions import MemorySessions
 from cmsmcp.state.memory.tasks import MemoryTasks
+from cmsmcp.state.redis.bus import RedisBus
+from cmsmcp.state.redis.client import Client as RedisClient
+from cmsmcp.state.redis.replies import RedisReplies
+from cmsmcp.state.redis.sessions import RedisSessions
 
 PREFIX = "io.modelcontextprotocol/"
 SCOPES = frozenset({"read:content"})
@@ -75,19 +83,41 @@ class Sent:
         return self.of(method)
 
 
+@dataclass(frozen=True)
+class Place:
+    """What one process reaches of what all share."""
+
+    bus: Bus
+    sessions: SessionStore
+    replies: Replies
+
+
+def in_memory() -> Generator[Place, None, None]:
+    place = Place(MemoryBus(), MemorySessions(), MemoryReplies())
+    while True:
+        yield place
+
+
+def over_redis(url: str) -> Generator[Place, None, None]:
+    """A connection, and a bus with its thread, for each process."""
+    name, clients = f"site-{uuid.uuid4().hex[:8]}", []
+    try:
+        while True:
+            clients.append(RedisClient(url))
+            yield Place(RedisBus(clients[-1], name), RedisSessions(clients[-1], name), RedisReplies(clients[-1], name))
+    finally:
+        for client in clients:
+            client.close()
+
+
 class TwoWorkers:
     """What the two share, and the two."""
 
-    def __init__(self, *capabilities: Capability) -> None:
-        self.bus, self.sessions, self.replies, self.events = MemoryBus(), MemorySessions(), MemoryReplies(), MemoryEvents()
-        self.sealer, self.tasks, self.admission = private_sealer(), MemoryTasks(), Admitting()
+    def __init__(self, capabilities: tuple[Capability, ...], places: Iterator[Place]) -> None:
+        self.sealer, self.admission = private_sealer(), Admitting()
         self.registry = Registry(capabilities)
-        self.one, self.other = Worker(self), Worker(self)
-
-    def close(self) -> None:
-        for worker in (self.one, self.other):
-            worker.shared.feed.end_all()
-        self.bus.close()
+        self.one, self.other = Worker(self, next(places)), Worker(self, next(places))
+        self.bus, self.sessions, self.replies = self.one.shared.bus, self.one.shared.sessions, self.one.shared.replies
 
     def until(self, condition: Callable[[], Any]) -> None:
         until(condition)
@@ -98,9 +128,8 @@ class TwoWorkers:
 
 
 class Worker:
-    def __init__(self, site: TwoWorkers) -> None:
-        self.site = site
-        self.shared = Shared(site.bus, site.sessions, site.replies, site.events, site.sealer, site.tasks)
+    def __init__(self, site: TwoWorkers, place: Place) -> None:
+        self.shared = Shared(place.bus, place.sessions, place.replies, MemoryEvents(), site.sealer, MemoryTasks())
         self.service = Service(
             Policy(enabled=True, scopes=SCOPES, audit=True), lambda: site.registry, lambda: Site(*[None] * 7),  # type: ignore[arg-type]
             lambda: site.admission, "9.9.9", shared=lambda: self.shared,
@@ -176,17 +205,29 @@ def until(condition: Callable[[], Any]) -> None:
         time.sleep(0.005)
 
 
-@pytest.fixture
-def two_workers() -> Iterator[Callable[..., TwoWorkers]]:
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    redis = PrivateRedis(tmp_path_factory.mktemp("redis"))
+    redis.start()
+    yield redis.url
+    redis.stop()
+
+
+@pytest.fixture(params=["memory", "redis"])
+def two_workers(request: pytest.FixtureRequest) -> Iterator[Callable[..., TwoWorkers]]:
+    """Whatever they share, where each of the two adapters keeps it."""
+    places = in_memory() if request.param == "memory" else over_redis(request.getfixturevalue("redis_url"))
     made: list[TwoWorkers] = []
 
     def make(*capabilities: Capability) -> TwoWorkers:
-        made.append(TwoWorkers(*capabilities))
+        made.append(TwoWorkers(capabilities, places))
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for worker in (worker for site in made for worker in (site.one, site.other)):
+        worker.shared.feed.end_all()
+        worker.shared.bus.close()
+    places.close()
 
 
 @pytest.fixture
