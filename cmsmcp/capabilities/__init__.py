@@ -1,1 +1,1 @@
-"""What agents can call: one file per tool or resource, found by `core.registry.discover`. Files that start with `_` are shared schemas."""
+"""What agents can call: one file per tool, resource or prompt, found by `core.registry.discover`. Files that start with `_` are shared."""
