@@ -209,7 +209,8 @@ def test_streams_have_a_cap_of_their_own(place: Place) -> None:
     assert reasons(admission, [ask(permit=True), ask(permit=False, stream=True)]) == ["concurrency", None]
     for _ in range(2):
         admission.release(first.event_id, None)
-    assert reasons(admission, [first, first, ask(permit=True, stream=True)]) == [None, None, "streams"]
+    again = ask(permit=True, stream=True)
+    assert reasons(admission, [again, again, ask(permit=True, stream=True)]) == [None, None, "streams"]
     assert place.admission(Policy(rate=FAST, max_streams=0)).admit(ask(permit=True, stream=True)).reason == "streams"
 
 
