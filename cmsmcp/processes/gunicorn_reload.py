@@ -7,6 +7,7 @@ must not know what is loaded.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from typing import Any
@@ -29,7 +30,11 @@ def when_ready(server: Any) -> None:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """A worker that replaces a dead one waits until the configuration can be loaded again, while the others go on."""
+    """A worker that replaces a dead one waits until the configuration can be loaded again, while the others go on.
+
+    Until it listens for signals itself it has its master's handlers, which would swallow a SIGTERM, and an end would wait for it in vain.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if worker.age <= server.cfg.workers:
         return  # the first ones: there gunicorn stops, and the start says why
     load = worker.load_wsgi
