@@ -1,0 +1,1 @@
+"""A capability that takes its time, for the tests of tasks."""
