@@ -23,10 +23,10 @@ MAY_IMPORT = {
         "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {
-        "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.governance", "cmsmcp.protocol.errors", "cmsmcp.state.receivers",
-        "redis", "hiredis",
+        "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.core.tasks.ports", "cmsmcp.governance", "cmsmcp.protocol.errors",
+        "cmsmcp.state.receivers", "redis", "hiredis",
     },
-    "state": {"cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.governance", "cmsmcp.protocol.errors"},
+    "state": {"cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.core.tasks.ports", "cmsmcp.governance", "cmsmcp.protocol.errors"},
     "identity": {"jwt", "cryptography", "cmsmcp.core.ports", "cmsmcp.governance.scopes", "cmsmcp.protocol.errors"},
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
