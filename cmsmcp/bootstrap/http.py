@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +11,8 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint
 
+import cmsmcp.core
+import cmsmcp.site
 from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
 from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, choose, discover_capabilities, open_chosen
@@ -54,8 +58,8 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
     admission = redis_admission(client, policy, chosen.settings.site_name)
     registry = Once(lambda: discover_capabilities(chosen))
-    if chosen.environment.capabilities:
-        registry()  # a faulty declaration stops the start, not a call
+    registry()  # a faulty declaration stops the start, not a call
+    _load()
     shared = Once(lambda: share_over_redis(chosen, client))
     service = Service(
         policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name, shared=shared
@@ -68,6 +72,13 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
     missing = Recent(lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None), ANSWER_SECONDS)
     return Doors(doors, missing, lambda seconds: _finish(shared.made(), seconds))
+
+
+def _load() -> None:
+    """What stdio imports when a request first needs it, a worker imports before it takes one: no request waits for that."""
+    for room in (cmsmcp.core, cmsmcp.site):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
 
 
 def _finish(shared: Shared | None, seconds: float) -> None:
