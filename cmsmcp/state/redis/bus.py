@@ -35,6 +35,11 @@ CLOSE_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
+def message(key: str, kind: str, body: Mapping[str, Any]) -> list[Command]:
+    """What puts a message on the bus that is kept at `key`."""
+    return [("XADD", key, "MAXLEN", "~", MAX_KEPT, "*", "kind", kind, "body", pack(body)), ("PEXPIRE", key, KEEP_MS)]
+
+
 class RedisBus:
     """Implements `core.sharing.Bus`. Its thread and connection begin with the first `listen`, so never before a fork.
 
@@ -52,10 +57,7 @@ class RedisBus:
         self._position: bytes | None = None
 
     def publish(self, kind: str, body: Mapping[str, Any]) -> None:
-        self._client.post([
-            ("XADD", self._key, "MAXLEN", "~", MAX_KEPT, "*", "kind", kind, "body", pack(body)),
-            ("PEXPIRE", self._key, KEEP_MS),
-        ])
+        self._client.post(message(self._key, kind, body))
 
     def listen(self, kind: str, receive: Receiver) -> None:
         """Holds even while Redis is away: the first thing to be heard is then `missed`."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cmsmcp.protocol.errors import NotFound, Unavailable
+from cmsmcp.state.redis.bus import message
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.state.redis.keys import Keys
 
@@ -55,9 +56,10 @@ class RedisTokens:
         ])
 
     def revoke(self, jti: str) -> TokenRecord:
-        """From the next request on, everywhere. NotFound when no such token was issued here. Twice is once."""
+        """From the next request on, everywhere; open streams end. NotFound when no such token was issued here. Twice is once."""
         record = self.get(jti)
-        self._do([("HSETNX", self._keys.token(jti), "revoked", int(time.time()))])
+        told = message(self._keys.bus, "revoked", {"token": jti})
+        self._do([("HSETNX", self._keys.token(jti), "revoked", int(time.time())), *told])
         return self.get(record.jti)
 
     def get(self, jti: str) -> TokenRecord:
