@@ -374,6 +374,7 @@ def test_tasks_do_not_exist_in_the_legacy_era(sites) -> None:
 
     assert "content" in ask("tools/call", {"name": "slow", "arguments": {"gate": "g"}, "task": {}})["result"]
     assert ask("tasks/get", {"taskId": "x"})["error"]["code"] == errors.METHOD_NOT_FOUND
+    assert ask("tools/call", {"name": "required", "arguments": {}})["error"]["code"] == errors.INVALID_PARAMS
 
 
 def test_a_question_waits_in_the_task_and_its_answer_comes_through_another_process(sites) -> None:

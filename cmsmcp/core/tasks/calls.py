@@ -29,6 +29,7 @@ from cmsmcp.core.tasks.runs import Run
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import allowed, needed
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.eras import MODERN
 
 POLL_MS = 1_000
 KEEP_SECONDS = 300.0
@@ -52,7 +53,10 @@ def wants_task(exchange: Exchange, capability: Capability) -> bool:
         return True
     if capability.task == "required" and allowed(exchange.ports.policy, exchange.caller, capability.scope):
         charge(exchange)
-        raise undeclared()
+        if exchange.era.modern:
+            raise undeclared()
+        message = f"This tool runs only as a task: it needs {MODERN} and the extension {messages.TASKS}."
+        raise errors.ProtocolError(message, code=errors.INVALID_PARAMS)
     return False
 
 

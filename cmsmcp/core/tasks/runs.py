@@ -69,7 +69,11 @@ class Runs:
             self._changed.notify_all()
 
     def tell(self, id: str, status: str) -> None:
-        self._bus.publish("task", {"task": id, "status": status})
+        """Never raises: whoever is not told sees it with the next look."""
+        try:
+            self._bus.publish("task", {"task": id, "status": status})
+        except Unavailable:
+            _log.warning("nobody could be told of a task")
 
     def end_all(self, seconds: float) -> None:
         """The process is about to stop: what has not ended in so many seconds was left by it."""
