@@ -127,14 +127,14 @@ def _left_behind(log: str) -> list[str]:
 
 
 @contextmanager
-def served(words: Sequence[str], faults: list[str]) -> Iterator[str]:
-    """The URL of a server that was started on a copy of the site, with a Redis and a state folder of its own.
+def served(words: Sequence[str], faults: list[str], source: Path = HERE / "site") -> Iterator[str]:
+    """The URL of a server that was started on a copy of a site, with a Redis and a state folder of its own.
 
     `faults` gets what the server itself found wrong.
     """
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)
-        site = Path(shutil.copytree(HERE / "site", folder / "site"))
+        site = Path(shutil.copytree(source, folder / "site", symlinks=True))
         log = folder / "log"
         kept = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "CMSMCP_SECRET_KEY")}
         environment = {

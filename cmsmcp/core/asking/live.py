@@ -51,7 +51,7 @@ class Live(Telling):
         exchange = self._exchange
         if exchange.out is None or exchange.connection.session is None:
             return False
-        if isinstance(question, Elicit) and exchange.era.revision == WITHOUT_STRUCTURE:
+        if isinstance(question, Elicit) and not _knows_form(exchange.era.revision, question):
             return False
         return not lacking(declared_for(question), declared_at_handshake(exchange.connection.declared))
 
@@ -176,6 +176,13 @@ def _for_revision(request: dict[str, Any], revision: str) -> dict[str, Any]:
     fields = {name: _with_enum_names(field) for name, field in schema["properties"].items()}
     params = {"message": request["params"]["message"], "requestedSchema": {**schema, "properties": fields}}
     return {"method": request["method"], "params": params}
+
+
+def _knows_form(revision: str, question: Elicit) -> bool:
+    """2025-03-26 knows no forms, 2025-06-18 none with a choice of several (E-09)."""
+    if revision != WITHOUT_TITLES:
+        return revision != WITHOUT_STRUCTURE
+    return all(field["type"] != "array" for field in question.schema["properties"].values())
 
 
 def _with_enum_names(field: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,5 +19,5 @@ def test_input_required_result_multiple_inputs(arguments: Mapping[str, Any], cal
         "client_roots": ListRoots(),
     }
     answers = call.dialogue.ask(questions, bound=True)
-    name, roots = answered(answers["user_name"], "name"), answers["client_roots"]["roots"]
-    return said(f"{sampled(answers['greeting'])} {name} has {len(roots)} root(s).")
+    roots = answers.get("client_roots", {}).get("roots", [])
+    return said(f"{sampled(answers.get('greeting', {}))} {answered(answers.get('user_name', {}), 'name')} has {len(roots)} root(s).")

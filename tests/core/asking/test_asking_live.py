@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ def both(arguments, call):
     return said(" ".join(sorted(answers)))
 
 
+@tool(**DECLARATION)
+def several(arguments, call):
+    """Has the user choose several."""
+    field = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
+    return said(str(call.dialogue.ask({"user": Elicit("Which?", {"type": "object", "properties": {"which": field}})})["user"]["content"]))
+
+
 @tool(**DECLARATION, timeout=0.3)
 def hurried(arguments, call):
     """Has little time."""
@@ -69,7 +77,7 @@ def slow(arguments, call):
 @pytest.fixture
 def site(two_workers):
     ended.clear()
-    return two_workers(greet, both, hurried, needy, slow)
+    return two_workers(greet, both, several, hurried, needy, slow)
 
 
 def text_of(reply: Any) -> str:
@@ -201,6 +209,17 @@ def test_2025_06_18_gets_titles_as_enum_names_and_no_mode(site, client) -> None:
     assert text_of(running.reply()) == "accept A"
 
 
+@pytest.mark.parametrize(("revision", "able"), [("2025-06-18", False), ("2025-11-25", True)])
+def test_a_choice_of_several_is_put_only_to_revisions_that_know_it(site, client, revision: str, able: bool) -> None:
+    """E-09."""
+    user = client(revision=revision)
+    running = user.begin(site.one, "several")
+    if able:
+        [request] = site.one.out.wait_for("elicitation/create")
+        user.answer(site.one, request["id"], {"action": "accept", "content": {"which": ["b"]}})
+    assert running.reply()["result"].get("isError", False) is not able
+
+
 def test_what_a_tool_cannot_do_without_is_told_to_the_model_before_it_is_admitted(site, client) -> None:
     """E-03."""
     reply = client(declared=frozenset({"roots"})).call(site.one, "needy")
@@ -221,6 +240,17 @@ def test_a_call_whose_time_is_over_takes_its_question_back(site, client) -> None
     assert ended == ["hurried"]
     assert user.answer(site.other, request["id"], ALICE).unpaid
     assert not site.one.shared.waiting._woken
+
+
+def test_the_question_is_taken_back_before_the_reply_even_if_the_work_is_stuck(site, client, monkeypatch) -> None:
+    """PR-02: nothing of a call follows its reply."""
+    stuck = threading.Event()
+    monkeypatch.setattr(live.Live, "_wait", lambda self, woken: stuck.wait(5) and self._deadline.check())
+    client().call(site.one, "hurried")
+    assert [message["method"] for message in site.one.out.messages] == ["elicitation/create", "notifications/cancelled"]
+    stuck.set()
+    assert site.settled()
+    assert len(site.one.out.messages) == 2
 
 
 @pytest.mark.parametrize("where", ["one", "other"])
