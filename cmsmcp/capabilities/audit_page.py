@@ -117,8 +117,7 @@ def _facts(document: Document, around: Visibility, call: Call) -> Mapping[str, A
     kept = ("id", "type", "lang", "status", "url", "path", "title", "summary", "author", "date", "updated_at", "taxonomies")
     translated = {document.lang, *(one["lang"] for one in document.translations)}
     locales = call.site.types.locales()["locales"]
-    report = call.site.operations.validate(call.deadline, around)
-    findings = [_finding(one) for one in report["findings"] if one["path"] == document.path]
+    findings = [_finding(one) for one in call.site.operations.findings(document.path, call.deadline, around)]
     return {
         "document": {name: _short(getattr(document, name)) for name in kept},
         "words": len(document.body.split()),

@@ -216,6 +216,9 @@ class Operations(Protocol):
         `truncated` says that some were left out. `step` is told before each check how many are done, of how many, and which it is.
         """
 
+    def findings(self, path: str, deadline: Deadline, visibility: Visibility | None = None) -> Sequence[Mapping[str, Any]]:
+        """The findings of the one document at `path`, as `validate` has them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -19,7 +19,7 @@ from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.visibility import STATUS_SQL
 from cmsmcp.site.checks.survey import Survey
-from cmsmcp.site.checks.validation import Reports, Validation, validate
+from cmsmcp.site.checks.validation import Finding, Reports, Validation, findings_of_document, validate
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.model import ERROR, SiteConfig
@@ -87,9 +87,14 @@ class SiteOperations:
         self._state.await_ready(deadline)
         return validate(self._survey(deadline, visibility), self._reports, step)
 
-    def _survey(self, deadline: Deadline, visibility: Visibility | None) -> Survey:
+    def findings(self, path: str, deadline: Deadline, visibility: Visibility | None = None) -> list[Finding]:
+        """Those of one document. Raises as `validate` does."""
+        self._state.await_ready(deadline)
+        return findings_of_document(self._survey(deadline, visibility, path))
+
+    def _survey(self, deadline: Deadline, visibility: Visibility | None, path: str | None = None) -> Survey:
         definitions = self._definitions()
-        return Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline, visibility)
+        return Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline, visibility, path)
 
     def _examine(self, deadline: Deadline, visibility: Visibility | None) -> Health:
         ready = self._state.ready()

@@ -173,3 +173,18 @@ def test_git_keeps_the_odd_bytes():
     assert b"\r\n" in (FAULTY / "content/pages/fine-crlf.md").read_bytes()
     assert b"\xe9" in (FAULTY / "content/pages/invalid-utf8.md").read_bytes()
     assert (FAULTY / "content/pages/symlink-out-of-site.md").is_symlink()
+
+
+@pytest.mark.parametrize("visibility", [None, Visibility()], ids=["everything", "published"])
+def test_the_findings_of_one_document_are_those_of_the_whole_report(faulty, visibility):
+    """docs/rules.md, Validation: an audit of one document sees what the check of the site sees of it."""
+    whole = faulty.site.operations.validate(Deadline(10.0), visibility)["findings"]
+    page = faulty.site.content.list_documents(
+        type=None, lang=None, taxonomy={}, visibility=visibility or EVERYTHING, updated_after=None, updated_before=None, limit=100,
+        cursor=None, deadline=Deadline(10.0),
+    )  # fmt: skip
+    served = {document.path for document in page.items}
+    assert page.next_cursor is None and served & {one["path"] for one in whole}
+    for path in served:
+        own = faulty.site.operations.findings(path, Deadline(10.0), visibility)
+        assert own == [one for one in whole if one["path"] == path]

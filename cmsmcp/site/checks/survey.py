@@ -44,6 +44,7 @@ class Survey:
     """`types` are the content types as they go out (`core.ports.ContentTypes.all`), `now` is in milliseconds.
 
     `visibility` None: every document, for the people who run the site. Else a hidden document is taken for an absent one.
+    With a `path` only what that file refers to is looked at (`targets`), which is most of the work.
     Raises TimedOut when the deadline passes, Unavailable while there is no catalog.
     """
 
@@ -53,6 +54,7 @@ class Survey:
     now: int
     deadline: Deadline
     visibility: Visibility | None = None
+    path: str | None = None
     _lines: dict[str, list[str]] = field(default_factory=dict)
 
     def rows(self, sql: str, **parameters: Any) -> list[Any]:
@@ -91,7 +93,10 @@ class Survey:
     @cached_property
     def targets(self) -> Mapping[str, Target | None]:
         """Every distinct link target in a body, and where it leads; None for nowhere, and for what is no path of this site."""
-        found = (target for (target,) in self.rows("SELECT DISTINCT target FROM links"))
+        sql = "SELECT DISTINCT target FROM links"
+        if self.path is not None:
+            sql += " JOIN documents USING (row) WHERE path = :path"
+        found = (target for (target,) in self.rows(sql, path=self.path))
         return {target: self.resolve(path) if (path := self.local(target)) else None for target in found}
 
     @cached_property
