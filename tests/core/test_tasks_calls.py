@@ -152,6 +152,7 @@ class Admitting:
 
     def __init__(self) -> None:
         self.verdict = Verdict(None)
+        self.admitting: Callable[[], None] = lambda: None
         self.asks: list[Any] = []
         self.released: dict[str, Any] = {}
         self.renewed: list[str] = []
@@ -159,6 +160,7 @@ class Admitting:
 
     def admit(self, ask: Any) -> Verdict:
         self.asks.append(ask)
+        self.admitting()
         return self.verdict
 
     def release(self, event_id: str, outcome: Any) -> None:
@@ -446,8 +448,9 @@ def test_what_is_asked_first_is_asked_without_a_task(sites) -> None:
     assert sites.settled()
 
 
-def test_a_cancelled_task_is_over_at_once_and_its_work_stops_wherever_it_runs(sites) -> None:
+def test_a_cancelled_task_is_over_at_once_and_its_work_stops_wherever_it_runs(sites, monkeypatch) -> None:
     """TK-04: idempotent, and the end stays."""
+    monkeypatch.setattr("cmsmcp.core.tasks.runs.SILENCE_MS", 10_000_000)  # no beat comes to the rescue
     gates["g"] = threading.Event()
     id = sites.one.start("slow", {"gate": "g"})
     for _ in range(3):
@@ -488,6 +491,17 @@ def test_neither_a_cancelled_request_nor_a_lost_connection_touches_a_task(sites)
     assert sites.one.get(id)["status"] == "working"
     gates["g"].set()
     assert sites.one.until(id)["status"] == "completed"
+
+
+def test_a_client_that_leaves_while_its_task_is_made_does_not_stop_it(sites) -> None:
+    """TK-04: the work has a life of its own from the beginning."""
+    gates["g"] = threading.Event()
+    gates["g"].set()
+    sites.admission.admitting = lambda: sites.one.connection.cancel(1)
+    assert sites.one.call("slow", {"gate": "g"}) is None
+    assert sites.settled()
+    [outcome] = sites.admission.released.values()
+    assert "reason" not in outcome
 
 
 def test_a_task_of_a_dead_process_has_failed_and_says_why(sites) -> None:
