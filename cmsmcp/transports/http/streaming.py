@@ -18,7 +18,7 @@ from cmsmcp.transports.http.resuming import Record
 FIRST_SECONDS = 1.0
 """So long a call may be silent before its stream is opened for comments alone: only a failed write shows that the client has gone."""
 WORKING_PULSE = 2.0
-IDLE_PULSE = 7.0
+IDLE_PULSE = 6.0
 """The first write after a client has gone still succeeds; two of these are seen within 15 s (W-02)."""
 MAX_WAITING = 1_000
 """Messages that wait for a slow reader; the oldest are dropped first, so that a question, and the reply, always get through."""
