@@ -10,6 +10,7 @@ import time
 from cmsmcp.core.out import Stream
 from cmsmcp.core.service import Pending
 from cmsmcp.core.session import Connection
+from cmsmcp.protocol.jsonrpc import notification
 from cmsmcp.transports.stdio.streams import GRACE, Stop, Writer
 
 MAX_WORKERS = 256
@@ -68,15 +69,18 @@ class Pool:
 
     def carry(self, stream: Stream) -> None:
         """Write what a stream yields, in a thread of its own, until it ends."""
+        with self._changed:
+            self._carried += 1
         threading.Thread(target=self._carry, args=(stream,), name="cmsmcp-stream", daemon=True).start()
 
     def _carry(self, stream: Stream) -> None:
-        with self._changed:
-            self._carried += 1
         try:
             while not self._stop.requested and (taken := stream.take(STREAM_LOOK)) is not None:
                 for message in taken:
                     self._writer.write(message)
+            if stream.request is not None and not stream.is_closed:
+                # One that we end says so twice: a client may look for either (ST-09).
+                self._writer.write(notification("notifications/cancelled", {"requestId": stream.request}))
         finally:
             stream.close()
             with self._changed:
