@@ -82,6 +82,8 @@ class Live(Telling):
                 self._wait(woken)
                 found |= _taken(shared, session, ids - found.keys())
                 self._unanswered -= found.keys()
+                if shared.waiting.is_over and len(found) < len(ids):
+                    raise CannotAsk("The client ended its input, so it answers no more.")
         finally:
             shared.waiting.drop(session, ids)
             self._withdraw()
@@ -141,7 +143,10 @@ def deliver(shared: Shared, session: str, response: Response) -> bool:
 
 
 def _taken(shared: Shared, session: str, ids: Collection[str]) -> dict[str, bytes]:
-    taken = {id: shared.replies.take(session, id) for id in ids}
+    try:
+        taken = {id: shared.replies.take(session, id) for id in ids}
+    except Unavailable:
+        return {}  # it may be back before the time is over
     return {id: reply for id, reply in taken.items() if reply is not None}
 
 
