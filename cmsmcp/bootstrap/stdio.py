@@ -43,7 +43,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     warm_up.daemon = True
     warm_up.start()
     try:
-        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=lambda: _end_streams(shared.made()))
+        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=lambda: _take_leave(shared.made()))
     finally:
         warm_up.cancel()
         opened, sharing = site.made(), shared.made()
@@ -68,10 +68,12 @@ def _teller(chosen: Chosen, client: Client | None, shared: Once[Shared]) -> Call
     return tell
 
 
-def _end_streams(shared: Shared | None) -> None:
+def _take_leave(shared: Shared | None) -> None:
+    """The client says no more: tasks fail in sight, streams end with their results, and nobody waits for its answers."""
     if shared is not None:
         shared.runs.end_all(0)
         shared.feed.end_all()
+        shared.waiting.give_up()
 
 
 def _client(chosen: Chosen) -> Client | None:

@@ -65,7 +65,7 @@ class Client:
         return self.see(lambda message: message.get("id") == id and "method" not in message)
 
     def told(self, method: str) -> Message:
-        return self.see(lambda message: message.get("method") == method)["params"]
+        return self.see(lambda message: message.get("method") == method).get("params", {})
 
     def rest(self) -> list[Message]:
         """Everything left, once the input is closed and the process has ended."""

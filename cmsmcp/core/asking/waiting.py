@@ -17,6 +17,7 @@ class Waiting:
         self._lock = threading.Lock()
         self._woken: dict[tuple[str, str], threading.Event] = {}
         self._is_listening = False
+        self.is_over = False
 
     def add(self, session: str, ids: frozenset[str], woken: threading.Event) -> None:
         """Set `woken` whenever an answer to one of `ids` may be there."""
@@ -27,6 +28,14 @@ class Waiting:
                 self._is_listening = True
             for id in ids:
                 self._woken[session, id] = woken
+
+    def give_up(self) -> None:
+        """Nobody answers any more (the client has ended its input): wake everyone, who then finds `is_over`."""
+        with self._lock:
+            self.is_over = True
+            every = list(self._woken.values())
+        for woken in every:
+            woken.set()
 
     def drop(self, session: str, ids: frozenset[str]) -> None:
         with self._lock:
