@@ -125,6 +125,14 @@ def _read_resource(exchange: Exchange) -> messages.Result:
     return read_resource(exchange)
 
 
+def _talking_resource(exchange: Exchange) -> bool:
+    uri, registry = exchange.request.params.get("uri"), exchange.ports.registry()
+    if not isinstance(uri, str) or not any(resource.talks for resource in registry.resources.values()):
+        return False
+    found = registry.find_resource(uri)
+    return found is not None and found[0].talks
+
+
 def _get_task(exchange: Exchange) -> messages.Result:
     from cmsmcp.core.tasks.methods import get_task
 
@@ -179,7 +187,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "completion/complete": Method(_complete),
         "resources/list": Method(_list_resources),
         "resources/templates/list": Method(_list_templates),
-        "resources/read": Method(_read_resource),
+        "resources/read": Method(_read_resource, talks=_talking_resource),
         "resources/subscribe": Method(_subscribe, modern=False),
         "resources/unsubscribe": Method(_unsubscribe, modern=False),
         "subscriptions/listen": Method(_listen, legacy=False),

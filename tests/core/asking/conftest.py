@@ -149,7 +149,7 @@ class Worker:
 
     def send(self, message: Any, connection: Connection, headers: Mapping[str, str] | None, out: Any = ...) -> Any:
         raw = json.dumps(message).encode()
-        begun = self.service.begin(raw, self.caller, connection, headers, self.out if out is ... else out)
+        self.begun = begun = self.service.begin(raw, self.caller, connection, headers, self.out if out is ... else out)
         self.outcome = begun() if isinstance(begun, Pending) else begun
         return None if self.outcome.body is None else json.loads(self.outcome.body)
 

@@ -237,6 +237,16 @@ def test_resources_and_prompts_ask_like_tools(site) -> None:
         assert "Alice" in str(done)
 
 
+def test_a_door_is_told_which_requests_may_speak_before_their_reply(site) -> None:
+    """PR-03: only for these does it keep a stream ready."""
+    targets = {"tools/call": {"greet": True, "quiet": False, "no_such": False}, "prompts/get": {"asking_prompt": True}}
+    cases = [(method, {"name": name}, talks) for method, names in targets.items() for name, talks in names.items()]
+    cases += [("resources/read", {"uri": "test://asked"}, True), ("resources/read", {"uri": "test://none"}, False)]
+    for method, params, talks in [*cases, ("resources/read", {"uri": 5}, False), ("tools/list", {}, False)]:
+        site.one.ask(method, params)
+        assert site.one.begun.talks is talks, (method, params)
+
+
 def test_a_tool_that_never_asks_ignores_answers_and_state(site) -> None:
     """E-14."""
     assert text_of(site.one.call("quiet", inputResponses=None, requestState=5)) == "ran"
