@@ -37,9 +37,10 @@ conformance: $(VENV)/.ready-dev $(SUITE)/.ready  ## run the official conformance
 corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOCUMENTS=20000)
 	@$(BIN)/python -m bench.corpus $(DIR) --documents $(DOCUMENTS)
 
-bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site)
+bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site), then open streams
 	@$(BIN)/python -m bench.index $(DIR)
 	@$(BIN)/python -m bench.start
+	@$(BIN)/python -m bench.streams
 
 $(DIR)/content/config/site.yaml:
 	@$(MAKE) --no-print-directory corpus

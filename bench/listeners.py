@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any
 
 REVISION = "2026-07-28"
-AT_ONCE = 32
-"""Streams that are being opened at the same time."""
+AT_ONCE = 8
+"""Streams that are being opened at the same time: each counts as a call until it is acknowledged."""
 _TAIL = 40
 _ACKNOWLEDGED, _UPDATED, _RESULT = b"subscriptions/acknowledged", b"resources/updated", b'"result"'
 

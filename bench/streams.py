@@ -69,6 +69,7 @@ def measure(options: argparse.Namespace, site: Site, server: tuple[str, str, int
         beside = timed_calls(server, calls, edit)
         refused = refusal(server)
         told = [delay for one in delays for delay in one]
+        print(f"the machine: {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} (the bench's own share is below 1)")
         print(f"streams: {count} on workers with {on_workers} connections, opened in {opened:.1f} s; one more: {refused}")
         print(f"memory: {(full - empty) / count / 1024:.1f} KiB for each stream (RSS of the workers, {empty >> 20} MiB before)")
         print(f"notices of {len(delays)} edits: {len(told) / count / len(delays):.1%} received; ms from the commit: {shown(told)}")
