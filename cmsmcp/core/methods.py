@@ -126,8 +126,10 @@ def _read_resource(exchange: Exchange) -> messages.Result:
 
 
 def _talking_resource(exchange: Exchange) -> bool:
+    from cmsmcp.core.invoke import MAX_URI
+
     uri, registry = exchange.request.params.get("uri"), exchange.ports.registry()
-    if not isinstance(uri, str) or not any(resource.talks for resource in registry.resources.values()):
+    if not isinstance(uri, str) or len(uri) > MAX_URI or not any(resource.talks for resource in registry.resources.values()):
         return False
     found = registry.find_resource(uri)
     return found is not None and found[0].talks
