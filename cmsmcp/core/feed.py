@@ -41,6 +41,7 @@ class Feed:
         self._open: dict[Subscriber, None] = {}
         self._heard: list[Change | Callable[[], None]] = []
         self._unread: set[str] = set()
+        self._read_at = 0.0
         self._is_running = False
         self._is_ending = False
         self._tenure = Tenure(self.subscribers, self.end)
@@ -124,7 +125,9 @@ class Feed:
                     self._heard, self._is_running = [], False
                     self._unread.clear()
                     return
-                if not self._heard and not self._changed.wait(RETRY_SECONDS if self._unread else None):
+                if not self._heard:
+                    self._changed.wait(max(0.0, self._read_at - time.monotonic()) if self._unread else None)
+                if self._unread and time.monotonic() >= self._read_at:
                     unread, self._unread = self._unread, set()
                     self._heard += [partial(self._read_again, session) for session in sorted(unread)]
                 heard, self._heard = self._heard, []
@@ -205,7 +208,7 @@ class Feed:
                 subscriber.is_owner = subscriber.is_owner if stream is None else subscriber.name == stream
             self._refresh(session, [subscriber for subscriber in mine if subscriber.is_owner])
         except Unavailable:
-            self._unread.add(session)
+            self._read_later(session)
 
     def _read_again(self, session: str) -> None:
         """Follow a session by what is kept of it, when messages about it were lost."""
@@ -215,9 +218,15 @@ class Feed:
             for subscriber in mine:
                 subscriber.is_owner = subscriber.name == owner
                 subscriber.owes = True
+            if owner is None and mine:  # what was kept is lost too
+                self._take_over(mine[-1])
             self._refresh(session, [subscriber for subscriber in mine if subscriber.is_owner])
         except Unavailable:
-            self._unread.add(session)
+            self._read_later(session)
+
+    def _read_later(self, session: str) -> None:
+        self._unread.add(session)
+        self._read_at = time.monotonic() + RETRY_SECONDS
 
     def _refresh(self, session: str, owners: list[Subscriber]) -> None:
         if not owners:

@@ -136,6 +136,40 @@ def test_a_process_that_missed_messages_reads_the_session_again(p) -> None:
     assert heard.await_one()["params"]["uri"] == "doc://about"
 
 
+def test_a_session_whose_state_was_lost_is_told_all_the_same(p) -> None:
+    """As after a Redis that came back empty (docs/rules.md, Redis)."""
+    heard = opened(p)
+    p.sessions._sessions.clear()
+    p.bus.publish("missed", {})
+    p.fence()
+    p.fence()
+    assert sorted(heard.names()) == ["prompts", "resources", "tools"]
+    p.change(lists=("tools",))
+    p.fence()
+    assert heard.names() == ["tools"]
+
+
+def test_what_is_kept_of_a_session_is_read_when_it_can_be(p, monkeypatch) -> None:
+    """An outage between a subscription and its reading loses nothing: everything then counts as changed."""
+    heard = opened(p)
+    read = p.sessions.read
+    tries = []
+
+    def away(name):
+        tries.append(name)
+        if len(tries) < 3:
+            raise errors.Unavailable("away")
+        return read(name)
+
+    monkeypatch.setattr("cmsmcp.core.feed.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(p.sessions, "read", away)
+    assert ask(p, "resources/subscribe", {"uri": "doc://about"}) == {}
+    told = set()
+    while "doc://about" not in told:
+        told |= {message.get("params", {}).get("uri", message["method"]) for message in heard.await_some()}
+    assert len(tries) >= 3
+
+
 @pytest.mark.parametrize("uri", ["doc://draft", "doc://none", "doc://crash", "nope://x"])
 def test_what_cannot_be_read_cannot_be_subscribed_to(p, uri) -> None:
     """R-02: a draft looks like what does not exist."""
