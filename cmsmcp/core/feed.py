@@ -170,7 +170,11 @@ class Feed:
             self._hear(partial(self._tell_task, id))
 
     def _tell_task(self, id: str) -> None:
-        task = self._tasks.read(id)
+        try:
+            task = self._tasks.read(id)
+        except Unavailable:
+            self._read_later("task", id, self._tell_task)
+            return
         if task is not None:
             self._tell_of(task)
 
