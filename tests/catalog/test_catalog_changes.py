@@ -45,11 +45,11 @@ class Followed:
         body, keys = (text, {}) if isinstance(text, str) else text
         front = "".join(f"{key}: {value}\n" for key, value in keys.items())
         self.site.write(path, f"---\n{front}---\n{body}\n" if path.startswith("content/pages") else body)
-        return self.step()
+        return self.step({path})
 
     def without(self, path: str) -> Change:
         (self.site.root / path).unlink()
-        return self.step()
+        return self.step({path})
 
 
 @pytest.fixture
