@@ -40,7 +40,7 @@ class Feed:
         self._changed = threading.Condition()
         self._open: dict[Subscriber, None] = {}
         self._heard: list[Change | Callable[[], None]] = []
-        self._unread: dict[tuple[str, str], Callable[[], None]] = {}
+        self._unread: set[str] = set()
         self._read_at = 0.0
         self._is_running = False
         self._is_ending = False
@@ -128,8 +128,8 @@ class Feed:
                 if not self._heard:
                     self._changed.wait(max(0.0, self._read_at - time.monotonic()) if self._unread else None)
                 if self._unread and time.monotonic() >= self._read_at:
-                    unread, self._unread = self._unread, {}
-                    self._heard += unread.values()
+                    unread, self._unread = self._unread, set()
+                    self._heard += [partial(self._read_again, session) for session in sorted(unread)]
                 heard, self._heard = self._heard, []
             for news in heard:
                 try:
@@ -173,8 +173,7 @@ class Feed:
         try:
             task = self._tasks.read(id)
         except Unavailable:
-            self._read_later("task", id, self._tell_task)
-            return
+            return  # the watch reads it again
         if task is not None:
             self._tell_of(task)
 
@@ -212,7 +211,7 @@ class Feed:
                 subscriber.is_owner = subscriber.is_owner if stream is None else subscriber.name == stream
             self._refresh(session, [subscriber for subscriber in mine if subscriber.is_owner])
         except Unavailable:
-            self._read_later("session", session, self._read_again)
+            self._read_later(session)
 
     def _read_again(self, session: str) -> None:
         """Follow a session by what is kept of it, when messages about it were lost."""
@@ -226,10 +225,10 @@ class Feed:
                 self._take_over(mine[-1])
             self._refresh(session, [subscriber for subscriber in mine if subscriber.is_owner])
         except Unavailable:
-            self._read_later("session", session, self._read_again)
+            self._read_later(session)
 
-    def _read_later(self, kind: str, name: str, read: Callable[[str], None]) -> None:
-        self._unread[kind, name] = partial(read, name)
+    def _read_later(self, session: str) -> None:
+        self._unread.add(session)
         self._read_at = time.monotonic() + RETRY_SECONDS
 
     def _refresh(self, session: str, owners: list[Subscriber]) -> None:

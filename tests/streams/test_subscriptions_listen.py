@@ -334,26 +334,6 @@ def test_tasks_are_told_whole_to_their_owner(place) -> None:
     assert heard.take() == []
 
 
-def test_a_task_that_cannot_be_read_just_then_is_told_when_it_can(place, monkeypatch) -> None:
-    """TK-07: its message comes once."""
-    p = place()
-    p.tasks.create(Task("task-1", "local", "slow", ("read:content",), 60_000, 1_000), 10)
-    heard = p.listen({"taskIds": ["task-1"]}, extensions=(TASKS,))
-    heard.await_acknowledged()
-    read, tries = p.tasks.read, []
-
-    def away(id):
-        tries.append(id)
-        if len(tries) < 3:
-            raise errors.Unavailable("away")
-        return read(id)
-
-    monkeypatch.setattr("cmsmcp.core.feed.RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(p.tasks, "read", away)
-    p.bus.publish("task", {"task": "task-1"})
-    assert heard.await_one()["params"]["taskId"] == "task-1"
-
-
 @pytest.mark.parametrize("extensions", [(), ("io.modelcontextprotocol/ui",)])
 def test_tasks_take_the_extension(place, extensions) -> None:
     """TK-07: -32021, whether or not there are such tasks."""
