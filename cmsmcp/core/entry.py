@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cmsmcp.core.exchange import Visit
-from cmsmcp.core.ports import Ask
+from cmsmcp.core.ports import Ask, Verdict
 from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, STREAMS_LIMITED, LimitRefused, TokenRevoked, Unavailable
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ class Permit:
             _log.warning("release of %s could not be delivered", self._event_id)
 
 
-def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
-    """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` describes it for the audit."""
+def enter(visit: Visit, toll: Toll, event: Event | None = None, told: Callable[[Verdict], None] | None = None) -> Permit:
+    """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` is for the audit; `told` gets the verdict."""
     caller, ports = visit.caller, visit.ports
     event_id = event.event_id if event is not None else new_event_id()
     intent = _intent(visit, event_id, event) if ports.policy.audit else None
@@ -118,6 +118,8 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None) -> Permit:
             refusal=refusal,
         )
     )
+    if told is not None:
+        told(verdict)
     if verdict.reason is not None:
         raise _refused(verdict.reason, verdict.retry_after_ms)
     return Permit(visit, event_id, event if toll.audited and ports.policy.audit else None, lease_ms)

@@ -17,6 +17,7 @@ from cmsmcp.core.deadline import Cancelled, Deadline
 from cmsmcp.core.dialogue import SILENCE, InputNeeded, Talk
 from cmsmcp.core.entry import Toll, enter, refuse
 from cmsmcp.core.exchange import Visit
+from cmsmcp.core.ports import Verdict
 from cmsmcp.core.work import Work
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import missing, needed, visibility
@@ -36,18 +37,21 @@ class Encoded:
 Result = TypeVar("Result", bound=Encoded)
 
 
-def govern(visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Result], talk: Talk | None = None) -> Result:
+def govern(
+    visit: Visit, event: Event, toll: Toll, produce: Callable[[Call], Result], talk: Talk | None = None, *,
+    told: Callable[[Verdict], None] | None = None,
+) -> Result:
     """Run `produce` if the caller holds the event's scope and is admitted; the permit goes back when the work has really stopped.
 
-    With `talk` it can speak with its client. Raises ScopeRefused, LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled,
-    InputNeeded, and what `produce` raises.
+    With `talk` it can speak with its client; `told` gets the verdict of the admission, before the work. Raises ScopeRefused,
+    LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled, InputNeeded, and what `produce` raises.
     """
     every = needed(event.scope, event.arguments)
     reason = missing(visit.ports.policy, visit.caller, event.scope, every)
     if reason is not None:
         refuse(visit, event, reason="scope", code=errors.SCOPE_REFUSED)
         raise errors.ScopeRefused(reason, scopes=every)
-    permit = enter(visit, toll, event)
+    permit = enter(visit, toll, event, told)
     deadline = Deadline(toll.seconds)
     work = Work(lambda: produce(new_call(visit, deadline, event.scope, talk)), permit.release, permit.keep)
     try:
