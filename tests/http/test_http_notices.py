@@ -5,6 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import queue
+import sqlite3
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +19,7 @@ import pytest
 
 from cmsmcp.bootstrap.notices import Notices
 from cmsmcp.core.sharing import EVERYTHING, Change
+from cmsmcp.processes.private_redis import find_server
 from cmsmcp.protocol.errors import Unavailable
 
 SECONDS = 1.0
@@ -135,3 +139,46 @@ def test_what_could_not_be_told_is_told_as_everything_once_it_can() -> None:
     assert published.get(timeout=5).topics == {EVERYTHING}
     notices.tell(one)
     assert published.get_nowait() == one and published.empty()
+
+
+@pytest.fixture
+def redis() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """Starts a Redis, each time the same with the same data. Its socket has a short name, because the system wants that."""
+    started: list[subprocess.Popen[bytes]] = []
+    with tempfile.TemporaryDirectory(prefix="cn-", dir="/tmp") as folder:
+        options = ["--port", "0", "--unixsocket", f"{folder}/s", "--dir", folder, "--save", "", "--appendonly", "yes"]
+
+        def begin() -> subprocess.Popen[bytes]:
+            started.append(subprocess.Popen([find_server(), *options], stdout=subprocess.DEVNULL))
+            end = time.monotonic() + 10
+            while not Path(folder, "s").is_socket():
+                assert time.monotonic() < end, "Redis does not start"
+                time.sleep(0.02)
+            return started[-1]
+
+        begin.url = f"unix://{folder}/s"  # type: ignore[attr-defined]
+        yield begin
+        for one in started:
+            one.kill()
+            one.wait()
+
+
+def test_an_edit_while_redis_is_away_is_told_when_it_is_back(new_place: Callable[[], Any], start: Callable[..., Any], redis: Any) -> None:
+    """docs/operations.md, "When Redis is away": the streams stay, and indexing goes on."""
+    process = redis()
+    place = new_place().with_(REDIS_URL=redis.url)
+    server = start(place, "--workers", "2")
+    with closing(Listener(server, {"Authorization": f"Bearer {place.token()}"}, {"resourceSubscriptions": [PAGE]})) as stream:
+        process.kill()
+        process.wait()
+        with (place.site / "content/pages/about.md").open("a") as page:
+            page.write("\nOne more sentence.\n")
+        [catalog] = Path(place.environment["CMSMCP_STATE_DIR"]).rglob("catalog-*.sqlite")
+        with closing(sqlite3.connect(f"{catalog.as_uri()}?mode=ro", uri=True)) as reader:
+            query = "SELECT count(*) FROM changes WHERE change LIKE '%content/page/about%'"
+            end = time.monotonic() + 10
+            while not reader.execute(query).fetchone()[0]:
+                assert time.monotonic() < end, "the edit was not indexed"
+                time.sleep(0.05)
+        redis()
+        assert stream.notices(1) == {f"resources/updated {PAGE}"}
