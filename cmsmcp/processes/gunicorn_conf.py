@@ -6,6 +6,7 @@ import json
 import logging
 import resource
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -41,7 +42,8 @@ proc_name = "cmsmcp"
 def on_starting(_server: Any) -> None:
     """Each connection is an open file, and the usual limit of 1,024 is for people at terminals. Workers inherit ours."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(ValueError, OSError):  # not every system takes its own word for "no limit"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 TASK_SECONDS = 5.0
 """How long a worker that ends waits for its tasks; within `graceful_timeout` with what it waited for requests before, usually."""
