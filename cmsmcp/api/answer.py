@@ -1,0 +1,57 @@
+"""What a governed question to `/api` comes to: a body with what a wire says about it. Knows JSON and sizes, no wire.
+
+Every value goes through redaction here, and none leaves over the limit; nothing is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cmsmcp.core.capability import DEFAULT_MAX_RESULT, Call
+from cmsmcp.core.governed import Encoded, encode, within
+from cmsmcp.governance.redaction import redact
+
+JSON = "application/json"
+SMALLER = "Ask for less."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, inside its governance. `named` are the parts of the path, `pairs` the parameters as they were sent; `release` is the
+    server's; `held` are tags of answers that the client has."""
+
+    call: Call
+    named: Mapping[str, str]
+    pairs: Sequence[tuple[str, str]]
+    release: str = ""
+    held: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Encoded):
+    """`locales` were served, `modified` (ms) is when, if known; `tag` changes with the body, and stands for it where `unchanged` says that
+    the client has it. `links` are query strings of other pages, by relation."""
+
+    locales: tuple[str, ...] = ()
+    modified: int | None = None
+    tag: str | None = None
+    unchanged: bool = False
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer(value: Any, call: Call, hint: str = SMALLER, **more: Any) -> Answer:
+    """`hint` says what to do where the value is too large. ResultTooLarge then, TimedOut when the deadline has passed."""
+    call.deadline.check()
+    encoded = encode(redact(value))
+    return within(Answer(encoded.decode(), JSON, len(encoded), **more), DEFAULT_MAX_RESULT, hint)
+
+
+def unchanged(tag: str) -> Answer:
+    return Answer("", JSON, 0, tag=tag, unchanged=True)
+
+
+def sizes(values: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes of each value as it would be sent."""
+    return {name: len(encode(redact({name: value}))) for name, value in values.items()}
