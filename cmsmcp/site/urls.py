@@ -19,6 +19,12 @@ def encode_segment(text: str) -> str:
     return quote(unicodedata.normalize("NFC", text), safe=_SAFE)
 
 
+def author_slug(name: str) -> str:
+    """Letters and digits of any script, lower case, the rest as single dashes."""
+    kept = "".join(c if unicodedata.category(c)[0] in "LN" else "-" for c in name.strip().lower())
+    return re.sub(r"-+", "-", kept).strip("-")
+
+
 def is_absolute(url: str) -> bool:
     """Whether a URL names another place by itself: it has a scheme, or starts with `//`."""
     return url.startswith("//") or bool(_SCHEME.match(url))

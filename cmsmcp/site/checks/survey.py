@@ -7,8 +7,6 @@ Knows what exists, not what is right.
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +22,7 @@ from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, read_bounded
-from cmsmcp.site.urls import is_absolute, normal_path, own_path, split_url
+from cmsmcp.site.urls import author_slug, is_absolute, normal_path, own_path, split_url
 
 # What the site's server answers itself, beside the feeds (docs/rules.md, Identity and URLs); the bundle is made of the CSS files.
 _FIXED = ("/search.json", "/preview-links.json", "/assets/css/foundry.bundle.css", "/robots.txt", "/favicon.ico")
@@ -151,9 +149,3 @@ class Survey:
 def is_relative(target: str) -> bool:
     """A target that a browser resolves against the page's own URL. Template code is no target."""
     return not (is_absolute(target) or target.startswith(("/", "#", "?", "\\")) or "{" in target or not target.strip())
-
-
-def author_slug(name: str) -> str:
-    """Letters and digits of any script, lower case, the rest as single dashes."""
-    kept = "".join(c if unicodedata.category(c)[0] in "LN" else "-" for c in name.strip().lower())
-    return re.sub(r"-+", "-", kept).strip("-")
