@@ -45,6 +45,8 @@ def on_starting(_server: Any) -> None:
     with suppress(ValueError, OSError):  # not every system takes its own word for "no limit"
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
+CALL_SECONDS = 10.0
+"""How long a worker that ends waits for calls whose clients have left: the default deadline."""
 TASK_SECONDS = 5.0
 """How long a worker that ends waits for its tasks; within `graceful_timeout` with what it waited for requests before, usually."""
 
@@ -81,8 +83,9 @@ def post_worker_init(worker: Any) -> None:
 
 
 def worker_exit(_server: Any, worker: Any) -> None:
-    """The last thing before the process ends: no request runs any more, but a task may."""
-    finish = getattr(worker.wsgi, "extensions", {}).get("cmsmcp-tasks")
+    """The last thing before the process ends: nobody is served any more, but a call whose client has left may run, or a task."""
+    gunicorn_streams.settle(worker, CALL_SECONDS)
+    finish = getattr(getattr(worker, "wsgi", None), "extensions", {}).get("cmsmcp-tasks")
     if finish is not None:
         finish(TASK_SECONDS)
 

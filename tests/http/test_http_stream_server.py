@@ -199,6 +199,7 @@ def test_streams_end_with_their_result_when_their_workers_do(gevent_server: Any,
     client, session = Client.new(gevent_server), Client.new(gevent_server, legacy="2025-11-25")
     with client.listen() as stream, session.get() as beside, client.call("speak", seconds=2) as running:
         assert "acknowledged" in stream.next()["data"] and running.next() and beside.status == 200
+        id = _hang_up(session, 4) if number == signal.SIGHUP else ""
         gevent_server.process.send_signal(number)
         [final] = stream.rest()
         assert final["id"] == 1 and final["result"]["resultType"] == "complete"
@@ -206,8 +207,20 @@ def test_streams_end_with_their_result_when_their_workers_do(gevent_server: Any,
         assert running.rest()[-1]["result"]["content"]
     if number == signal.SIGHUP:
         until(lambda: _is_served(client))
+        assert until(lambda: _resumed(session, id))[-1]["result"]["content"], "its worker waited for it, though its client had left"
         return
     assert gevent_server.process.wait(12) == 0 and "Traceback" not in gevent_server.log
+
+
+def _hang_up(client: Client, seconds: float) -> str:
+    with client.call("come_back", seconds=seconds) as stream:
+        return stream.next()["id"]
+
+
+def _resumed(client: Client, id: str) -> list[Any]:
+    """A worker that is about to stop ends it early; then one comes back once more."""
+    with client.get(Last_Event_ID=id) as stream:
+        return stream.rest()
 
 
 def _is_served(client: Client) -> bool:

@@ -27,6 +27,7 @@ from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
 from cmsmcp.identity.sessions import PURPOSE, Sessions
 from cmsmcp.identity.tokens import Grant, Tokens
+from cmsmcp.processes.gunicorn_streams import carried_by
 from cmsmcp.protocol.eras import MODERN, Era
 from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.state.memory.events import MemoryEvents
@@ -243,7 +244,7 @@ def test_only_the_last_messages_wait_for_a_reader_who_does_not_read(monkeypatch:
     monkeypatch.setattr(streaming, "MAX_WAITING", 10)
     told = Told(say(*[NOTE] * 500))
     talk = streaming.Talk()
-    talk.run(told.begin(b"", Caller("t", frozenset()), Connection(), {}, talk), None, lambda: None)
+    talk.run(told.begin(b"", Caller("t", frozenset()), Connection(), {}, talk), None, lambda: None, lambda: None)
     assert told.ended.wait(5)
     until(lambda: talk.wait(0) is None and talk._is_over)
     taken = talk.take(0)
@@ -265,6 +266,25 @@ def test_over_the_streams_that_its_threads_can_carry_a_worker_refuses() -> None:
     first.close()
     told.work = say()
     assert [here.open().status_code for _ in range(3)] == [200] * 3
+
+
+@pytest.mark.parametrize(("threads", "streams"), [(1, 0), (2, 1), (4, 2), (8, 4), (9, 5), (32, 28)])
+def test_threads_are_left_for_calls_and_for_the_answers_that_streams_wait_for(threads: int, streams: int) -> None:
+    """W-01."""
+    assert carried_by(threads) == streams
+
+
+def test_the_end_of_a_process_waits_for_calls_whose_clients_have_left() -> None:
+    """X-02: their replies are kept first."""
+    end = threading.Event()
+    told = Told(waiting(end), era=Era("2025-11-25"))
+    here = Door(told)
+    leave(told, here.session(), here)
+    here.openings.settle(0.05)
+    assert not told.ended.is_set()
+    threading.Timer(0.05, end.set).start()
+    here.openings.settle(5)
+    assert told.ended.is_set()
 
 
 def listening(**change: Any) -> tuple[Told, Door]:

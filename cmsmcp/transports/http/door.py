@@ -152,14 +152,15 @@ class _Endpoint:
         keeps = connection.session is not None and era is not None and not era.modern
         events = self._events() if keeps and era is not None and era.revision in RESUMABLE else None
         record = Record(events, connection.session or "") if events is not None else None
-        outcome = None
+        self.openings.began()
         try:
-            talk.run(pending, record, _nothing if keeps else connection.cancel_all)
+            talk.run(pending, record, _nothing if keeps else connection.cancel_all, self.openings.ended)
             outcome = talk.wait(FIRST_SECONDS)
-        finally:
-            if outcome is not None:
-                self.openings.leave()
+        except BaseException:
+            self.openings.leave()
+            raise
         if outcome is not None:
+            self.openings.leave()
             return replies.reply(outcome, media_type)
         return _stream(Frames(talk, WORKING_PULSE, self.openings.leave))
 

@@ -1,4 +1,7 @@
-"""How many event streams one process may hold open, and when all of them are to end. Knows no stream from the inside."""
+"""How many event streams one process may hold open, when all of them are to end, and which calls run on without one.
+
+Knows no stream from the inside.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ class Openings:
     def __init__(self, end: Callable[[], None]) -> None:
         self.ending = threading.Event()
         self._end = end
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._most: int | None = None
         self._open = 0
+        self._running = 0
         self._has_listened = False
 
     def limit(self, most: int) -> None:
@@ -26,15 +30,30 @@ class Openings:
 
     def enter(self) -> bool:
         """Take a place, if there is one."""
-        with self._lock:
+        with self._changed:
             if self._most is not None and self._open >= self._most:
                 return False
             self._open += 1
             return True
 
     def leave(self) -> None:
-        with self._lock:
+        with self._changed:
             self._open -= 1
+
+    def began(self) -> None:
+        """A call runs in a thread of its own, which its client may leave (X-02)."""
+        with self._changed:
+            self._running += 1
+
+    def ended(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def settle(self, seconds: float) -> None:
+        """Wait for such calls, so that their replies are kept before the process goes."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, seconds)
 
     def end_all(self) -> None:
         """The process is about to stop: those that only listen end now, those that answer a request when they have (S-05)."""

@@ -88,17 +88,24 @@ class Talk:
         self._outcome: Outcome | None = None
         self._is_open = self._is_over = False
 
-    def run(self, pending: Pending, record: Record | None, left: Callable[[], None]) -> None:
-        """Begin the work, in a thread of its own. RuntimeError when there can be no thread."""
+    def run(self, pending: Pending, record: Record | None, left: Callable[[], None], ended: Callable[[], None]) -> None:
+        """Begin the work, in a thread of its own; `ended` is its last act. RuntimeError when there can be no thread."""
         self._record, self._left = record, left
-        threading.Thread(target=self._work, args=(pending,), name="cmsmcp-call").start()
+        try:
+            threading.Thread(target=self._work, args=(pending, ended), name="cmsmcp-call", daemon=True).start()
+        except RuntimeError:
+            ended()
+            raise
 
-    def _work(self, pending: Pending) -> None:
+    def _work(self, pending: Pending, ended: Callable[[], None]) -> None:
         outcome = Outcome()
         try:
             outcome = pending()
         finally:
-            self._finish(outcome)
+            try:
+                self._finish(outcome)
+            finally:
+                ended()
 
     def send(self, message: bytes) -> None:
         with self._changed:
