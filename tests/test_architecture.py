@@ -16,10 +16,13 @@ MAY_IMPORT = {
     "protocol": {"orjson"},
     "governance": {"cmsmcp.protocol.errors", "cmsmcp.core.ports"},
     "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
-    "capabilities": {"cmsmcp.core.capability", "cmsmcp.core.ports", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors", "marshmallow"},
+    "capabilities": {
+        "cmsmcp.core.capability", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors",
+        "marshmallow",
+    },
     "site": {
-        "cmsmcp.core.ports", "cmsmcp.core.deadline", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors",
-        "cmsmcp.__version__",
+        "cmsmcp.core.deadline", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor",
+        "cmsmcp.protocol.errors", "cmsmcp.__version__",
         "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {

@@ -11,6 +11,7 @@ from cmsmcp.capabilities._completion import languages, slugs, statuses
 from cmsmcp.capabilities._documents import ALL_STATUSES, status, text
 from cmsmcp.capabilities._foreign import MAX_PROMPT, NOTE, data
 from cmsmcp.core.capability import Call, prompt
+from cmsmcp.core.entries import Query
 from cmsmcp.core.ports import Document, Visibility
 from cmsmcp.protocol.errors import InvalidArguments, NotFound, ScopeRefused
 
@@ -132,7 +133,7 @@ def _facts(document: Document, around: Visibility, call: Call) -> Mapping[str, A
 def _empty(document: Document, around: Visibility, call: Call) -> list[str]:
     fields = call.site.types.get(document.type)["fields"]
     required = [one["name"] for one in fields if one.get("required") and one.get("relationType") != "one-to-many"]
-    entry = call.site.entries.get_entry(type=document.type, ref=document.id, locale=None, visibility=around, deadline=call.deadline)
+    entry = call.site.entries.get(Query(document.type, around), document.id, call.deadline)
     return [name for name in required if _is_empty(entry.values.get(name))]
 
 

@@ -12,6 +12,7 @@ from cmsmcp.capabilities._content_types import schema_uri
 from cmsmcp.capabilities._documents import text
 from cmsmcp.capabilities._foreign import MAX_PROMPT, NOTE, data
 from cmsmcp.core.capability import Call, prompt
+from cmsmcp.core.entries import Query
 from cmsmcp.protocol.errors import InvalidArguments
 
 _MOST_TEXT = 600
@@ -64,9 +65,7 @@ def _find(slug: str, call: Call) -> Mapping[str, Any]:
 
 
 def _example(slug: str, call: Call) -> tuple[int, Mapping[str, Any]]:
-    page = call.site.entries.list_entries(
-        type=slug, locale=None, visibility=call.visibility(None), limit=1, cursor=None, deadline=call.deadline
-    )
+    page = call.site.entries.list(Query(slug, call.visibility(None), limit=1), call.deadline)
     return page.total, {name: _short(value) for name, value in page.items[0].values.items()} if page.items else {}
 
 

@@ -49,7 +49,8 @@ class Query:
     in is served in its place; None takes the site's own chain for a single entry, and none for lists.
 
     `populate` are paths of relations, at most two deep (`author`, `author.team`), whose entries are given whole; other relations
-    are ids. `fields` None is all of them, else only these (and id). `html` renders richtext as sanitised HTML.
+    are slugs or ids as written. `fields` None is all of them but the computed sides of relations (one-to-many), which can be long; else
+    only these, the populated ones and id: a computed side not populated is the ids of its entries. `html` renders richtext as sanitised HTML.
     Give `page` or `cursor`, not both. Empty `order` is by URL.
     """
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from cmsmcp.core.deadline import Deadline
+
+if TYPE_CHECKING:
+    from cmsmcp.core.entries import EntryStore
 
 T = TypeVar("T")
 
@@ -64,16 +67,6 @@ class Document:
     params: Mapping[str, Any] = field(default_factory=dict)
     body: str = ""
     translations: Sequence[Mapping[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A document as its content type has it. `values`: `id`, the type's fields in their order, then `status`, `published_at`,
-    `created_at`, `updated_at`, `author`, `locale` (the one served, also here beside them; a declared field of such a name comes first).
-    """
-
-    values: Mapping[str, Any]
-    locale: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +125,9 @@ class Content(Protocol):
         Menu entries that point at a document which is not published are left out. `pages` holds the first 500 published pages by URL.
         """
 
+    def get_author(self, slug: str, *, visibility: Visibility, deadline: Deadline) -> Mapping[str, Any]:
+        """`{"slug", "name", "entries": <number of visible documents>, "types": {<type>: number}}`, all languages. None: NotFound."""
+
 
 class Themes(Protocol):
     """Themes by folder name. `name=None` means the active one. Unknown: NotFound with the names that exist."""
@@ -175,28 +171,6 @@ class ContentTypes(Protocol):
         """`{"defaultLocale": str, "locales": [str]}`; the default is always among them."""
 
 
-class Entries(Protocol):
-    """Documents as entries of their content types, for `/api`. Unknown `type`: ContentTypeNotFound. Unknown `locale`: InvalidArguments
-    that lists what exists; None is the default one.
-
-    A relation names visible entries only; its computed side (one-to-many) is left out.
-    """
-
-    def list_entries(
-        self, *, type: str, locale: str | None, visibility: Visibility, limit: int, cursor: str | None, deadline: Deadline,
-    ) -> Page[Entry]:
-        """Those written in that locale, bodies included, by URL, then id."""
-
-    def get_entry(self, *, type: str, ref: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
-        """The entry whose id is `ref`, else the one whose slug it is, in the locale asked for or the nearest of its fallbacks.
-
-        An id without a locale is that very document. Nothing visible: NotFound; several with this slug: InvalidArguments.
-        """
-
-    def get_single(self, *, type: str, locale: str | None, visibility: Visibility, deadline: Deadline) -> Entry:
-        """The first entry of the type in the locale asked for or the nearest of its fallbacks. Nothing visible: NotFound."""
-
-
 class Operations(Protocol):
     """How the site is doing. `visibility` None counts and checks every document, for the people who run the site; else a hidden
     document looks like an absent one. Files that cannot be read as documents are always named."""
@@ -230,7 +204,7 @@ class Site:
     docs: Docs
     types: ContentTypes
     operations: Operations
-    entries: Entries
+    entries: EntryStore
 
 
 @dataclass(frozen=True, slots=True)

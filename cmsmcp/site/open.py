@@ -88,8 +88,8 @@ class OpenSite:
 
     def _compose(self, definitions: Definitions) -> Site:
         from cmsmcp.site.checks.validation import Reports
-        from cmsmcp.site.content.entries import TypedEntries
         from cmsmcp.site.docs import DocsFolder
+        from cmsmcp.site.entries.store import TypedEntries
         from cmsmcp.site.operations import SiteOperations
         from cmsmcp.site.plugins import PluginReports
         from cmsmcp.site.themes import ThemeReports
@@ -98,7 +98,7 @@ class OpenSite:
         themes, plugins = ThemeReports(config), PluginReports(config)
         operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins))
         docs = DocsFolder(config, definitions.types.by_folder)
-        entries = TypedEntries(self._content, self._reader, definitions)
+        entries = TypedEntries(self._folder, self._reader, definitions)
         return Site(self._content, themes, plugins, docs, definitions.types, operations, entries)
 
 

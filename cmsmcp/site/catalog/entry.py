@@ -6,10 +6,12 @@ Knows the columns of `catalog_schema` and the shapes of `model`, nothing of SQLi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cmsmcp.site.catalog.schema import FOREVER
+from cmsmcp.site.entries.filling import Typed
+from cmsmcp.site.entries.tables import TypedDocument, own_values
 from cmsmcp.site.model import BodyScan, Diagnostic, ParsedDocument
 from cmsmcp.site.times import read_moment
 
@@ -31,7 +33,9 @@ class FileState(NamedTuple):
 class Entry(NamedTuple):
     """A tuple, because it travels between processes at half the cost of a dataclass.
 
-    `document` are COLUMNS, or None when the file cannot be served; the rest are rows of the tables so named, without `row`."""
+    `document` are COLUMNS, or None when the file cannot be served; the rest are rows of the tables so named, without `row`.
+
+    `typed` goes into the table of its type."""
 
     path: str
     state: FileState
@@ -41,6 +45,7 @@ class Entry(NamedTuple):
     terms: tuple[tuple[str, str], ...] = ()
     links: tuple[tuple[str, str, int], ...] = ()
     anchors: tuple[str, ...] = ()
+    typed: Typed = Typed()
 
 
 class Searchable(NamedTuple):
@@ -76,7 +81,9 @@ def unserved_entry(path: str, state: FileState, diagnostics: tuple[Diagnostic, .
     return Entry(path, state, tuple(map(diagnostic_row, diagnostics)))
 
 
-def served_entry(state: FileState, document: ParsedDocument, scan: BodyScan, diagnostics: tuple[Diagnostic, ...]) -> Entry:
+def served_entry(
+    state: FileState, document: ParsedDocument, scan: BodyScan, diagnostics: tuple[Diagnostic, ...], typed: Typed
+) -> Entry:
     return Entry(
         document.path, state, tuple(map(diagnostic_row, diagnostics)),
         document=_columns(document),
@@ -84,7 +91,18 @@ def served_entry(state: FileState, document: ParsedDocument, scan: BodyScan, dia
         terms=tuple({(name, term) for name, values in document.taxonomies.items() for term in values}),
         links=tuple((link.target, link.kind, link.line) for link in scan.links),
         anchors=tuple(scan.anchors),
+        typed=typed,
     )  # fmt: skip
+
+
+def typed_documents(entries: Iterable[tuple[int, Entry]]) -> dict[str, list[TypedDocument]]:
+    """Those of (row, entry) that are served, by the slug of their type."""
+    found: dict[str, list[TypedDocument]] = {}
+    for row, entry in entries:
+        if entry.document is not None:
+            document = dict(zip(COLUMNS, entry.document, strict=True))
+            found.setdefault(document["type"], []).append((own_values(row, document), *entry.typed))
+    return found
 
 
 def _columns(document: ParsedDocument) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import Unavailable
@@ -30,6 +30,23 @@ _ASK_EVERY = 60.0
 
 REBUILD_MARK = "rebuild"
 """A file of this name in the folder asks the writer, whichever process that is, to begin the catalog anew."""
+
+
+class Snapshot:
+    """What a reader answers within one transaction. `asked` counts the questions."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.asked = 0
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> list[Any]:
+        """Every row of one question, as tuples."""
+        self.asked += 1
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> Any:
+        found = self.rows(sql, parameters)
+        return found[0] if found else None
 
 
 class CatalogReader:
@@ -81,6 +98,16 @@ class CatalogReader:
         return found[0] if found else None
 
     @contextmanager
+    def snapshot(self, deadline: Deadline | None = None) -> Iterator[Snapshot]:
+        """Several questions about one and the same state of the catalog."""
+        with self._borrow(deadline) as connection:
+            connection.execute("BEGIN")
+            try:
+                yield Snapshot(connection)
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
     def _borrow(self, deadline: Deadline | None) -> Iterator[sqlite3.Connection]:
         inode = self._inode
         try:
@@ -123,11 +150,13 @@ class CatalogReader:
             connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=2.0)
             connection.execute("PRAGMA query_only = 1")
             connection.execute("PRAGMA cache_size = -8000")
-        except sqlite3.Error:
+        except sqlite3.OperationalError:
             raise Unavailable("The index is being built; try again in a moment.", retry_after=1) from None
+        except sqlite3.DatabaseError as error:
+            self._explain(error)
         return connection
 
-    def _explain(self, error: sqlite3.DatabaseError) -> None:
+    def _explain(self, error: sqlite3.DatabaseError) -> NoReturn:
         """A locked or vanishing file passes by itself; a damaged one takes the writer."""
         if not isinstance(error, sqlite3.OperationalError):
             self.ask_rebuild()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62
@@ -10,6 +10,8 @@ FOREVER = 2**62
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+-- Together they name what can be read: no two catalogs share `born`, and every write of documents counts `edition` up.
+INSERT INTO meta VALUES ('born', hex(randomblob(8))), ('edition', 0);
 
 CREATE TABLE files (
   path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL
@@ -50,6 +52,9 @@ CREATE INDEX diagnostics_by_path ON diagnostics (path);
 -- Documents whose entry in the search index is out of date: filled with every change, emptied after the index's commit.
 -- What is left after a crash is redone at the next start.
 CREATE TABLE unsearched (row INTEGER PRIMARY KEY);
+
+-- One row for each typed table (site/entries/tables.py): `shape` is JSON of its columns; `live` is 0 while a build fills it.
+CREATE TABLE types (number INTEGER PRIMARY KEY AUTOINCREMENT, slug TEXT NOT NULL, shape TEXT NOT NULL, live INTEGER NOT NULL);
 
 -- The last things that readers see differently, as JSON of `core.sharing.Change`: for processes beside the writer.
 CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, change TEXT NOT NULL);

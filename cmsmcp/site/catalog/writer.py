@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row
+from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row, typed_documents
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
+from cmsmcp.site.entries.tables import TypeTables
 from cmsmcp.site.model import Diagnostic
 
 KEPT_CHANGES = 50
@@ -74,6 +75,7 @@ class Catalog:
         except sqlite3.DatabaseError:
             self.discard(folder)
             self._connection = self._open()
+        self.types = TypeTables(self._connection)
         for old in folder.glob("catalog-*.sqlite*"):
             if not old.name.startswith(CATALOG_NAME):
                 old.unlink(missing_ok=True)
@@ -136,7 +138,7 @@ class Catalog:
 
     def put(self, entries: Sequence[Entry]) -> list[int]:
         """Write the outcome of some files over what was there; the rows of their documents. Within a transaction."""
-        old = self._forget([entry.path for entry in entries])
+        old = self._forget([entry.path for entry in entries], entries)
         following = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchone()
         fresh = itertools.count(following[0] + 1 if following else 1)
         self._many("INSERT INTO files VALUES (?, ?, ?, ?)", [(e.path, e.state.size, e.state.mtime_ns, e.state.inode) for e in entries])
@@ -152,6 +154,7 @@ class Catalog:
         for table, columns in _PARTS.items():
             marks = ", ".join("?" * (columns.count(",") + 1))
             self._many(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows[table])
+        self.types.put(typed_documents(served))
         numbers = [row for row, _ in served]
         self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", [(row,) for row in numbers])
         return numbers
@@ -160,8 +163,12 @@ class Catalog:
         """Forget files that are gone. Within a transaction."""
         self._forget(paths)
 
-    def _forget(self, paths: Sequence[str]) -> dict[str, int]:
-        """Take out what these files left, documents included; the rows they had, to be used again for the same paths only."""
+    def _forget(self, paths: Sequence[str], following: Sequence[Entry] = ()) -> dict[str, int]:
+        """Take out what these files left, documents included; the rows they had, to be used again for the same paths only.
+
+        `following` is what comes in their place.
+        """
+        self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'edition'")
         listed = json.dumps(paths)
         find = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))"
         known = self._connection.execute(find, (listed,)).fetchall()
@@ -172,6 +179,7 @@ class Catalog:
         find = "SELECT path, row FROM documents WHERE path IN (SELECT value FROM json_each(?))"
         old = dict(self._connection.execute(find, (listed,)).fetchall())
         rows = [(row,) for row in old.values()]
+        self.types.forget(rows, typed_documents([(old[entry.path], entry) for entry in following if entry.path in old]))
         for table in _PARTS:
             self._many(f"DELETE FROM {table} WHERE row = ?", rows)
         self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", rows)
@@ -220,6 +228,9 @@ class Catalog:
         for row in flipped:
             run("UPDATE documents SET served = ? WHERE row = ?", (row not in hidden_rows, row))
             run("INSERT OR IGNORE INTO unsearched VALUES (?)", (row,))
+        if flipped:
+            self.types.serve(flipped)
+            run("UPDATE meta SET value = value + 1 WHERE name = 'edition'")
         return hidden, flipped
 
     def served_urls(self, urls: Sequence[str]) -> dict[str, str]:

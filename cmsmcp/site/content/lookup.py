@@ -26,13 +26,14 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the caller gave. `lang` is spelled as the site spells it."""
+    """What the caller gave. Languages are spelled as the site spells them; `chain` None is `lang` with the site's fallbacks."""
 
     slug: str | None = None
     url: str | None = None
     id: str | None = None
     type: str | None = None
     lang: str | None = None
+    chain: tuple[str, ...] | None = None
 
     @property
     def keys(self) -> list[tuple[str, str]]:
@@ -63,7 +64,7 @@ class Lookup:
     def get(self, wanted: Wanted) -> Document:
         if not wanted.keys:
             raise InvalidArguments("Give one of slug, url or id.", argument="slug")
-        chain = self._chain(wanted.lang)
+        chain = self._chain(wanted.lang) if wanted.chain is None else wanted.chain
         found = self._candidates(wanted.keys, wanted.type)
         if not found:
             raise self._why_nothing(wanted)

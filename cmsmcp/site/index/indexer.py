@@ -22,6 +22,7 @@ from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.data.navigation import load_menus
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.entries.columns import columns_by_type
 from cmsmcp.site.index.changes import DocumentChanges, now_ms
 from cmsmcp.site.index.parsing import Gone, Read
 from cmsmcp.site.index.reading import Reading
@@ -155,6 +156,11 @@ class Indexer:
             with self.catalog.transaction():
                 self.catalog.make_indexes()
         anew = self.catalog.meta("fingerprint") != self._definitions.fingerprint
+        if anew:
+            with self.catalog.transaction():
+                # Until everything has been read anew, nothing there is may be taken for what these definitions say.
+                self.catalog.set_meta(fingerprint=None)
+                self.catalog.types.begin(columns_by_type(self._definitions.types))
         wanted = {path: state for path, state in found.items() if anew or before.get(path) != state}
         gone = [path for path in before if path not in found]
         return self._update(wanted, gone, faults)
@@ -203,6 +209,7 @@ class Indexer:
         with catalog.transaction():
             catalog.remove(gone)
             catalog.make_indexes()
+            catalog.types.finish()
             hidden, flipped = catalog.settle_twins()
             self.changes.flip(flipped)
             noticed = self._note_site(hidden, faults)

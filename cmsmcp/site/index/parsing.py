@@ -14,6 +14,8 @@ from cmsmcp.site.catalog.entry import Entry, FileState, searchable_of, served_en
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.documents.frontmatter import MAX_DOCUMENT_BYTES
 from cmsmcp.site.documents.parse import parse_document
+from cmsmcp.site.entries.columns import columns_by_type
+from cmsmcp.site.entries.filling import typed_row
 from cmsmcp.site.markdown.links import scan
 from cmsmcp.site.model import ERROR, Diagnostic
 from cmsmcp.site.paths import ABSENT, PathFault, inside, read_bounded
@@ -38,6 +40,7 @@ class Parser:
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
+        self._columns = columns_by_type(definitions.types)
         self._inside: dict[str, bool] = {}
 
     def read(self, path: str, state: FileState) -> Read | Gone:
@@ -64,7 +67,8 @@ class Parser:
         if not found.text.isascii():
             # Snippets are cut from this text: composed characters cannot be cut in two.
             found = replace(found, text=unicodedata.normalize("NFC", found.text))
-        entry = served_entry(state, document, found, result.diagnostics)
+        typed = typed_row(self._definitions.types.by_slug[document.type], self._columns[document.type], document)
+        entry = served_entry(state, document, found, result.diagnostics, typed)
         return Read(entry, search_entry(searchable_of(document, found)))
 
     def _read_plain(self, path: str) -> bytes | None:
