@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 
 from flask import Blueprint, Response, request
 from flask.sansio.blueprints import BlueprintSetupState
 from werkzeug.routing import Rule
 
+from cmsmcp.api.answer import Answer
+from cmsmcp.api.headers import link_header, rate_left, rate_policy
+from cmsmcp.api.packing import GZIP, SMALLEST, accepts_gzip, packed
 from cmsmcp.api.problems import of_error, problem
-from cmsmcp.api.reading import Answer, Question, Reading
+from cmsmcp.api.reading import Question, Reading
+from cmsmcp.api.validators import http_date, in_any_coding, not_since, read_tags, tag_sent
+from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.identity.gate import Gate, TurnedAway
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol.errors import RATE_LIMITED, CallError, Unavailable
 
 SERVED = "GET, HEAD, OPTIONS"
 PREFLIGHT = {
-    "Access-Control-Allow-Methods": SERVED, "Access-Control-Allow-Headers": "Authorization, Accept", "Access-Control-Max-Age": "600",
-}  # fmt: skip
-EXPOSED = "WWW-Authenticate, Retry-After, Content-Language"
+    "Access-Control-Allow-Methods": SERVED,
+    "Access-Control-Allow-Headers": "Authorization, Accept, If-None-Match, If-Modified-Since",
+    "Access-Control-Max-Age": "600",
+}
+EXPOSED = "Content-Language, ETag, Last-Modified, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate"
+KEPT = "private, max-age=0, must-revalidate"
+"""A client may keep what it got, and asks each time whether it still holds: access can be withdrawn at any moment."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,8 +70,8 @@ class _Endpoint:
         if origin is not None:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED
-        response.headers["Vary"] = "Origin, Authorization"
-        response.headers["Cache-Control"] = "no-store"
+        response.headers["Vary"] = "Origin, Authorization, Accept-Encoding"
+        response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     def _serve(self, path: str, origin: str | None) -> Response:
@@ -73,10 +83,19 @@ class _Endpoint:
             caller = self._gate.caller(request.environ)
         except Unavailable as error:
             return self._refuse(of_error(error))
-        type_, slash, ref = path.removesuffix("/").partition("/")
-        question = Question(request.method, type_, ref if slash else None, request.query_string)
+        verdicts: list[Verdict] = []
+        response = self._governed(caller, path, verdicts)
+        response.headers["RateLimit-Policy"] = rate_policy(self._reading.rate)
+        for verdict in verdicts:
+            if verdict.reset_ms:  # a revoked token has no budget
+                response.headers["RateLimit"] = rate_left(self._reading.rate, verdict, time.time_ns() // 1_000_000)
+        return response
+
+    def _governed(self, caller: Caller, path: str, verdicts: list[Verdict]) -> Response:
+        held = read_tags(request.headers.get("If-None-Match"))
+        question = Question(request.method, path, request.query_string, in_any_coding(held))
         try:
-            return _sent(self._reading.answer(caller, question))
+            return _sent(self._reading.answer(caller, question, verdicts.append), held)
         except CallError as error:
             return of_error(error)
         except Exception:
@@ -93,6 +112,22 @@ class _Endpoint:
         return problem(429, message, {"Retry-After": str(wait)}, code=RATE_LIMITED, retry_after=wait)
 
 
-def _sent(answer: Answer) -> Response:
-    headers = {"Content-Language": answer.locale} if answer.locale else {}
-    return Response(answer.text, 200, headers, content_type=answer.mime_type)
+def _sent(answer: Answer, held: frozenset[str]) -> Response:
+    """200 with the body, or 304 where the client has it. If-None-Match, where it was sent, decides alone."""
+    body = answer.text.encode()
+    packs = (answer.unchanged or len(body) >= SMALLEST) and accepts_gzip(request.accept_encodings)
+    headers = {"ETag": f'"{tag_sent(answer.tag or "", held, packs=packs)}"', "Cache-Control": KEPT}
+    modified = None if answer.modified is None else http_date(answer.modified)
+    if modified is not None:
+        headers["Last-Modified"] = modified
+    asked_by_tag = "If-None-Match" in request.headers
+    if answer.unchanged or (not asked_by_tag and not_since(request.headers.get("If-Modified-Since"), answer.modified)):
+        return Response(status=304, headers=headers)
+    if packs:
+        body, headers["Content-Encoding"] = packed(body), GZIP
+    if answer.locales:
+        headers["Content-Language"] = ", ".join(answer.locales)
+    link = link_header(answer.links)
+    if link is not None:
+        headers["Link"] = link
+    return Response(body, 200, headers, content_type=answer.mime_type)

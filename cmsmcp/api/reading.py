@@ -1,45 +1,39 @@
-"""One governed question to `/api`: which entries, under which rule, in which shape. Knows no wire.
+"""One governed question to `/api`: its way through scope, admission, deadline, redaction and size is that of `/mcp` (`core.governed`).
 
-Its way through scope, admission, deadline, redaction and size is that of `/mcp` (`core.governed`).
+Knows no wire and no parameter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from cmsmcp.api.parameters import OF_ENTRY, OF_LIST, read_parameters, split_query
-from cmsmcp.core.capability import DEFAULT_MAX_RESULT, DEFAULT_TIMEOUT, Call
+from cmsmcp.api.answer import Answer, Asked
+from cmsmcp.api.query import split_query
+from cmsmcp.api.routes import Route, find_route
+from cmsmcp.api.validators import ANY, tag_of
+from cmsmcp.core.capability import DEFAULT_TIMEOUT, Call
 from cmsmcp.core.entry import Toll, new_event_id
 from cmsmcp.core.exchange import Ports, Visit
-from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.ports import Caller
+from cmsmcp.core.governed import govern
+from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.core.session import Flight
 from cmsmcp.governance.audit import Event
-from cmsmcp.governance.redaction import redact
+from cmsmcp.governance.policy import Rate
 from cmsmcp.protocol.errors import CallError
 
 SCOPE = "read:content"
 TOLL = Toll(seconds=DEFAULT_TIMEOUT, audited=True)
-JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the URL says: the type's slug, an id or slug (None: all entries), and the query string as it was sent."""
+    """What a request says: the decoded path behind `/api/`, the query string as it was sent, tags of answers that the client has."""
 
     verb: str
-    type: str
-    ref: str | None
+    path: str
     query: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Answer(Encoded):
-    """`locale` is the one served; None for a list without entries."""
-
-    locale: str | None = None
+    held: frozenset[str] = frozenset()
 
 
 class Reading:
@@ -48,53 +42,30 @@ class Reading:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
 
-    def answer(self, caller: Caller, question: Question) -> Answer:
-        """Raises CallError, of which NotFound says the same of what is hidden and what is absent."""
-        event = _event(question)
+    @property
+    def rate(self) -> Rate:
+        """What each client may ask."""
+        return self._ports.policy.rate
+
+    def answer(self, caller: Caller, question: Question, told: Callable[[Verdict], None] | None = None) -> Answer:
+        """Raises CallError, of which NotFound says the same of what is hidden and what is absent. `told` gets the admission's verdict."""
+        route, named = find_route(question.path)
+        event = _event(question, route, named)
         visit = Visit(event.method, caller, Flight(), self._ports)
-        return govern(visit, event, TOLL, lambda call: _read(question, call))
+        return govern(visit, event, TOLL, lambda call: self._read(question, route, named, call), told=told)
+
+    def _read(self, question: Question, route: Route, named: dict[str, str], call: Call) -> Answer:
+        found = route.read(Asked(call, named, split_query(question.query), self._ports.version, question.held))
+        tag = found.tag or tag_of(found.text.encode())
+        if tag in question.held or ANY in question.held:
+            return replace(found, size=0, tag=tag, unchanged=True)
+        return replace(found, tag=tag)
 
 
-def _event(question: Question) -> Event:
-    route, capability, category = "/api/{type}", "entries", "content.list"
-    asked = {"type": question.type}
-    if question.ref is not None:
-        route, capability, category = "/api/{type}/{entry}", "entry", "content.read"
-        asked["entry"] = question.ref
+def _event(question: Question, route: Route, named: dict[str, str]) -> Event:
+    asked = dict(named)
     try:
         asked |= split_query(question.query)
     except CallError:
         pass  # it is refused where it is read, on the record
-    return Event(new_event_id(), f"{question.verb} {route}", capability, SCOPE, category, asked)
-
-
-def _read(question: Question, call: Call) -> Answer:
-    single = call.site.types.get(question.type)["kind"] == "single"
-    if question.ref is not None or single:
-        return _entry(question, call)
-    given = read_parameters(split_query(question.query), OF_LIST)
-    page = call.site.entries.list_entries(
-        type=question.type, locale=given.locale, visibility=call.visibility(None), limit=given.limit, cursor=given.cursor,
-        deadline=call.deadline,
-    )  # fmt: skip
-    data = {
-        "data": [entry.values for entry in page.items], "total": page.total, "page": None if given.cursor else 1, "limit": given.limit,
-        "next_cursor": page.next_cursor,
-    }  # fmt: skip
-    return _answer(data, call, page.items[0].locale if page.items else None, "Ask for fewer entries with limit.")
-
-
-def _entry(question: Question, call: Call) -> Answer:
-    given = read_parameters(split_query(question.query), OF_ENTRY)
-    common: dict[str, Any] = {
-        "type": question.type, "locale": given.locale, "visibility": call.visibility(None), "deadline": call.deadline,
-    }  # fmt: skip
-    entries = call.site.entries
-    entry = entries.get_single(**common) if question.ref is None else entries.get_entry(ref=question.ref, **common)
-    return _answer(entry.values, call, entry.locale, "This entry is larger than /api sends.")
-
-
-def _answer(value: Mapping[str, Any], call: Call, locale: str | None, hint: str) -> Answer:
-    call.deadline.check()
-    encoded = encode(redact(value))
-    return within(Answer(encoded.decode(), JSON, len(encoded), locale=locale), DEFAULT_MAX_RESULT, hint)
+    return Event(new_event_id(), f"{question.verb} {route.template}", route.capability, SCOPE, route.category, asked)

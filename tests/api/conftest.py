@@ -51,6 +51,7 @@ class Server:
     def __init__(self, folder: Path, overlay: str = "", files: Mapping[str, str] | None = None) -> None:
         self.site = Path(shutil.copytree(EXAMPLE, folder / "site", symlinks=True))
         for path, text in (files or {}).items():
+            (self.site / path).parent.mkdir(parents=True, exist_ok=True)
             (self.site / path).write_text(text)
         (folder / "overlay.yaml").write_text(overlay or "{}\n")
         self.store = PrivateRedis(folder / "redis")
@@ -143,8 +144,13 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Se
         server.stop()
 
 
-# A draft that published entries name (C048, C049).
+# A draft that published entries name (C048, C049), and a type with a field whose values are taken out as secrets.
 HAUNTED = {
+    "content/types/vault.yaml": (
+        "name: Vaults\nslug: vault\ntableName: vaults\nfields:\n  - {name: title, type: string, required: true}\n"
+        "  - {name: slug, type: uid}\n  - {name: api_key, type: string}\n  - {name: opened, type: boolean}\n"
+    ),
+    "content/vaults/first.md": "---\ntitle: First\nfields: {api_key: squeamish-ossifrage-91, opened: true}\n---\n",
     "content/people/ghost.md": "---\ntitle: Ghost\ndraft: true\nfields: {role: nobody}\n---\nGHOSTBODY\n",
     "content/events/seance.md": (
         "---\ntitle: Seance\nfields:\n  starts_at: 2026-12-01T20:00:00Z\n  booking_required: false\n  host: ghost\n"

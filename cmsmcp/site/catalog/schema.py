@@ -67,6 +67,7 @@ CREATE INDEX IF NOT EXISTS documents_by_lang ON documents (lang, url, id);
 CREATE INDEX IF NOT EXISTS documents_by_id ON documents (id);
 CREATE INDEX IF NOT EXISTS documents_by_slug ON documents (slug);
 CREATE INDEX IF NOT EXISTS documents_by_key ON documents (key);
+CREATE INDEX IF NOT EXISTS documents_by_author ON documents (author);
 CREATE INDEX IF NOT EXISTS documents_by_begin ON documents (publish_at) WHERE publish_at > 0;
 CREATE INDEX IF NOT EXISTS documents_by_end ON documents (unpublish_at) WHERE unpublish_at < 4611686018427387904;
 CREATE INDEX IF NOT EXISTS terms_by_row ON terms (row);

@@ -20,6 +20,7 @@ from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.totals import Totals
 from cmsmcp.site.catalog.visibility import visible_sql
+from cmsmcp.site.content.authors import read_author
 from cmsmcp.site.content.gaps import find_untranslated
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.content.published import read_navigation
@@ -130,6 +131,11 @@ class CatalogContent:
         self._state.await_ready(deadline)
         lang = self._check(None, lang)
         return read_navigation(self._reader, self._definitions().config, lang, self._clock(), deadline)
+
+    def get_author(self, slug: str, *, visibility: Visibility, deadline: Deadline) -> Mapping[str, Any]:
+        """See the port and `authors`."""
+        self._state.await_ready(deadline)
+        return read_author(self._reader, slug, visibility, self._clock(), deadline)
 
     def _check(self, type: str | None, lang: str | None) -> str | None:
         """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""
