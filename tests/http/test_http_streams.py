@@ -135,12 +135,15 @@ def say(*messages: bytes) -> Callable[[Out | None], Outcome]:
 
 def test_what_is_said_comes_before_the_reply_which_ends_the_stream() -> None:
     """W-04; 2026-07-28 basic/transports/streamable-http: no event ids, nothing between us and the client may hold events back."""
-    reply = Door(Told(say(NOTE, NOTE))).open()
+    told = Told(say(NOTE, NOTE))
+    reply = Door(told).open()
     assert (reply.status_code, reply.mimetype, reply.headers["X-Accel-Buffering"]) == (200, "text/event-stream", "no")
     assert "Content-Length" not in reply.headers and reply.headers["Cache-Control"] == "no-store"
     found = events(reply.text)
     assert [one["data"].encode() for one in found] == [NOTE, NOTE, REPLY]
     assert all(set(one) == {"event", "data"} for one in found)
+    reply.close()
+    assert not told.cancelled.is_set(), "whoever has had everything has cancelled nothing"
 
 
 @pytest.mark.parametrize("outcome", [Outcome(REPLY), Outcome(b'{"error":{}}', 4290, 7, 429), Outcome(b"{}", status=404)])
@@ -352,7 +355,9 @@ def test_the_stream_of_a_session_and_the_refusals_before_it() -> None:
     assert (head.status_code, head.mimetype, head.data, told.streams) == (200, "text/event-stream", b"", [])
     for session, named in ((id, "2025-11-25"), (here.session(MODERN), MODERN)):
         reply = here.open("GET", **stream, Mcp_Session_Id=session, MCP_Protocol_Version=named)
+        began = time.monotonic()
         assert (reply.status_code, next(iter(reply.response))) == (200, b":\n\n")
+        assert time.monotonic() - began < 2, "its headers come at once"
         reply.close()
     assert all(stream.is_closed for stream in told.streams)
 
