@@ -112,7 +112,7 @@ def greet_later(arguments, call):
 def noted(arguments, call):
     """Says how it goes."""
     call.dialogue.log("error", "dropped")
-    call.dialogue.progress(1, 2, "halfway")
+    call.dialogue.progress(1, 2, "halfway with postgres://u:hunter22@h/db")
     gates["noted"].wait(5)
     return {"said": "done"}
 
@@ -621,10 +621,11 @@ def test_each_request_about_a_task_costs_one_and_a_cancel_is_on_record(sites) ->
 
 
 def test_progress_is_the_message_of_the_task(sites) -> None:
-    """TK-07: no progress or log messages exist for tasks."""
+    """TK-07: no progress or log messages exist for tasks. LG-05: nor does a secret leave in it."""
     gates["noted"] = threading.Event()
     id = sites.one.start("noted")
-    assert sites.other.until(id, {"working"}, "statusMessage")["statusMessage"] == "halfway"
+    said = sites.other.until(id, {"working"}, "statusMessage")["statusMessage"]
+    assert said.startswith("halfway") and "hunter22" not in said
     gates["noted"].set()
     assert "statusMessage" not in sites.one.until(id)
 

@@ -11,6 +11,7 @@ from typing import Any
 from cmsmcp.core.asking import forms
 from cmsmcp.core.dialogue import Elicit, Question, Sample
 from cmsmcp.core.governed import encode
+from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol.errors import INVALID_PARAMS, MISSING_CAPABILITY, ProtocolError
 
 MAX_QUESTIONS = 16
@@ -22,13 +23,13 @@ _SAMPLED = ("role", "content", "model", "stopReason")
 
 
 def as_request(question: Question) -> dict[str, Any]:
-    """`{"method", "params"}`. ValueError for a question no server may ask (E-09, E-10)."""
+    """`{"method", "params"}`, without secrets, since it leaves like a result. ValueError for a question no server may ask (E-09, E-10)."""
     if isinstance(question, Elicit):
         forms.check_form(question.schema)
-        params = {"mode": "form", "message": question.message, "requestedSchema": dict(question.schema)}
-        return {"method": "elicitation/create", "params": params}
+        params = {"mode": "form", "message": question.message, "requestedSchema": question.schema}
+        return {"method": "elicitation/create", "params": redact(params)}
     if isinstance(question, Sample):
-        return {"method": "sampling/createMessage", "params": dict(question.params)}
+        return {"method": "sampling/createMessage", "params": redact(question.params)}
     return {"method": "roots/list", "params": {}}
 
 

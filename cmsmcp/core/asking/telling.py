@@ -50,7 +50,7 @@ class Telling:
         if total is not None and _is_finite(total):
             params["total"] = total
         if message:
-            params["message"] = redact(message[:MAX_MESSAGE])
+            params["message"] = message
         with self._lock:
             if done <= self._done:
                 return
@@ -66,12 +66,10 @@ class Telling:
         least = self._least()
         if least is None or LEVELS.index(level) < LEVELS.index(least):
             return
-        params = {"level": level, "data": _bounded(redact(data))}
-        if logger:
-            params["logger"] = logger[:MAX_MESSAGE]
         with self._lock:
             if self._log_pace.allows():
-                self._send("notifications/message", params)
+                params = {"level": level, "data": _bounded(redact(data))}
+                self._send("notifications/message", {**params, "logger": spoken(logger)} if logger else params)
 
     def changed(self, change: Change) -> None:
         self._exchange.ports.shared().bus.publish("change", change.as_message())
@@ -91,13 +89,19 @@ class Telling:
     def _flush(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            self._send("notifications/progress", held)
+            self._send("notifications/progress", {**held, "message": spoken(held["message"])} if "message" in held else held)
 
     def _send(self, method: str, params: Mapping[str, Any], **more: Any) -> None:
         """One message of ours, in order. With `more`, a request."""
         with self._lock:
             if not self._is_closed and not self._exchange.flight.cancelled and self._exchange.out is not None:
                 self._exchange.out.send(encode({"jsonrpc": "2.0", **more, "method": method, "params": params}))
+
+
+def spoken(text: str) -> str:
+    """What a capability says in passing, as it may leave: at most MAX_MESSAGE characters, cut once no secret is in it (LG-05)."""
+    said: str = redact(text)
+    return said[:MAX_MESSAGE]
 
 
 class _Pace:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from cmsmcp.core.asking.questions import MAX_QUESTIONS, as_request, declared_for, lacking
+from cmsmcp.core.asking.telling import spoken
 from cmsmcp.core.capability import Call
 from cmsmcp.core.dialogue import SILENCE, Question
 from cmsmcp.core.governed import encode
@@ -27,7 +28,6 @@ ANSWER_SECONDS = 600.0
 LOOK_SECONDS = 5.0
 """How often a waiting task looks for answers that no message of the bus announced."""
 NOTE_SECONDS = 1.0
-MAX_NOTE = 500
 
 
 class TaskDialogue:
@@ -58,7 +58,7 @@ class TaskDialogue:
         self._done, self._noted_at = done, now
         text = message or (f"{done:g}" if total is None else f"{done:g} of {total:g}")
         try:
-            if self._store.note(self._run.id, text[:MAX_NOTE]):
+            if self._store.note(self._run.id, spoken(text)):
                 self._runs.tell(self._run.id, WORKING)
         except Unavailable:
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -166,3 +167,13 @@ def test_each_question_is_the_request_that_mcp_knows() -> None:
 def test_a_question_needs_its_own_capability(question: Any, declared: dict[str, Any], able: bool) -> None:
     """E-02: `elicitation: {}` means forms; sampling with tools needs `sampling.tools`."""
     assert (not lacking(declared_for(question), declared)) is able
+
+
+def test_a_question_carries_no_secret() -> None:
+    """docs/rules.md, Redaction: what goes to a client's user or model is what leaves."""
+    private = "postgres://u:hunter22@h/db"
+    form = Elicit(f"Copy {private}?", {"type": "object", "properties": {"at": {"type": "string", "default": private}}})
+    sample = Sample({"messages": [{"role": "user", "content": {"type": "text", "text": private}}], "maxTokens": 10})
+    for question in (form, sample):
+        assert "hunter22" not in json.dumps(as_request(question))
+    assert as_request(form)["params"]["message"].startswith("Copy postgres://u:") and as_request(sample)["params"]["maxTokens"] == 10

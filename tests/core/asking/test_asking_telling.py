@@ -17,6 +17,7 @@ DECLARATION: dict[str, Any] = {"scope": "read:content", "audit": "test.tell", "t
 PREFIX = "io.modelcontextprotocol/"
 gate = threading.Event()
 late: list[str] = []
+PRIVATE = "postgres://u:hunter22@h/db"
 
 
 def done() -> Blocks:
@@ -57,6 +58,14 @@ def careless(arguments, call):
     return done()
 
 
+@tool(**DECLARATION)
+def leaky(arguments, call):
+    """Names a secret where a cut would go through it, and as who is logging."""
+    call.dialogue.progress(1, message="x" * (telling.MAX_MESSAGE - 20) + f" {PRIVATE}")
+    call.dialogue.log("error", "ok", f"for {PRIVATE}")
+    return done()
+
+
 @tool(**DECLARATION, timeout=0.2)
 def overdue(arguments, call):
     """Goes on after its reply."""
@@ -93,7 +102,7 @@ def quiet(arguments, call):
 def site(two_workers):
     gate.clear()
     late.clear()
-    yield two_workers(steps, flood, levels, careless, overdue, polled, trigger, quiet)
+    yield two_workers(steps, flood, levels, careless, leaky, overdue, polled, trigger, quiet)
     gate.set()
 
 
@@ -163,6 +172,13 @@ def test_no_secret_and_no_bulk_leaves_in_a_log_message(site) -> None:
     assert "hunter22" not in text
     assert len(text) < 2 * telling.MAX_LOG_BYTES
     assert messages[1]["params"]["data"]["ok"] == 1
+
+
+def test_a_secret_is_taken_out_before_a_text_is_cut_and_from_the_loggers_name_too(site) -> None:
+    """LG-05: half a secret is none that can be told from other text."""
+    progress, log = (message["params"] for message in modern(site, "leaky", logLevel="debug", progressToken=1)[:2])
+    assert "hunter" not in json.dumps([progress, log])
+    assert len(progress["message"]) == telling.MAX_MESSAGE and log["logger"].startswith("for postgres://u:")
 
 
 def test_nothing_follows_the_reply(site) -> None:
