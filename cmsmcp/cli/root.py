@@ -15,6 +15,7 @@ COMMANDS = {
     "tokens": ("cmsmcp.cli.tokens", "Make, list and revoke tokens; rotate their key."),
     "audit": ("cmsmcp.cli.audit", "Read who asked for what, and how it ended."),
     "check": ("cmsmcp.cli.check", "Say what is wrong with a site."),
+    "schema": ("cmsmcp.cli.schema", "Export the content types; say what a change of them breaks."),
     "index": ("cmsmcp.cli.index", "Build the search index of a site."),
     "init": ("cmsmcp.cli.init", "Make a small site to start from."),
 }

@@ -1,0 +1,32 @@
+"""The formats in which the types can be had, by name. What makes each is imported when it is asked for."""
+
+from __future__ import annotations
+
+import json
+
+from cmsmcp.schema.catalog import Catalog
+
+FORMATS = ("json-schema", "typescript", "openapi", "graphql-sdl")
+
+
+def export(catalog: Catalog, format_: str, slug: str | None, release: str) -> str:
+    """One of FORMATS, of all types or of one (and what it leads to), ending in a line break. InvalidArguments for a type that is none."""
+    if format_ == "typescript":
+        from cmsmcp.schema.typescript import typescript
+
+        return typescript(catalog, slug)
+    if format_ == "graphql-sdl":
+        from cmsmcp.schema.graphql import graphql_sdl
+
+        return graphql_sdl(catalog, slug)
+    if format_ == "openapi":
+        from cmsmcp.schema.openapi import openapi
+
+        return _written(openapi(catalog, release, slug))
+    from cmsmcp.schema.json_schema import json_schema
+
+    return _written(json_schema(catalog, slug))
+
+
+def _written(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
