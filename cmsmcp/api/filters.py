@@ -51,12 +51,13 @@ def _named(name: str, fields: Fields) -> tuple[Field, str]:
     if field is None or not field.operators:
         what = "is no field of" if field is None else "cannot be filtered in"
         raise InvalidArguments(
-            f"{shown(field_name)} {what} {fields.slug}.{near(field_name, fields.filtered)} Fields to filter by: {listed(fields.filtered)}.",
+            f"{name[:SHOWN]}: {shown(field_name)} {what} {fields.slug}.{near(field_name, fields.filtered)} Fields to filter by: {listed(fields.filtered)}.",
             argument=name[:SHOWN],
         )
     if operator not in field.operators:
         raise InvalidArguments(
-            f"{field_name} has no operator {shown(operator)}. Operators of {field_name}: {listed(field.operators)}.", argument=name[:SHOWN]
+            f"{name[:SHOWN]}: {field_name} has no operator {shown(operator)}. Operators of {field_name}: {listed(field.operators)}.",
+            argument=name[:SHOWN],
         )
     return field, operator
 

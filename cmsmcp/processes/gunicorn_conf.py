@@ -28,7 +28,7 @@ control_socket_disable = True
 header_map = "drop"
 forwarder_headers = ""
 forwarded_allow_ips = ""
-limit_request_line = 4_094
+limit_request_line = 8_190  # the most gunicorn takes; a question to /api names fields and values
 limit_request_fields = 64
 limit_request_field_size = 16_384  # a token may have 8 KiB
 
