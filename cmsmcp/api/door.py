@@ -16,6 +16,7 @@ from werkzeug.routing import Rule
 from cmsmcp.api.answer import Answer
 from cmsmcp.api.headers import link_header, rate_left, rate_policy
 from cmsmcp.api.packing import GZIP, SMALLEST, accepts_gzip, packed
+from cmsmcp.api.page import HTML, PATH, page
 from cmsmcp.api.problems import of_error, problem
 from cmsmcp.api.reading import Question, Reading
 from cmsmcp.api.validators import http_date, in_any_coding, not_since, read_tags, tag_sent
@@ -33,6 +34,8 @@ PREFLIGHT = {
 EXPOSED = "Content-Language, ETag, Last-Modified, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate"
 KEPT = "private, max-age=0, must-revalidate"
 """A client may keep what it got, and asks each time whether it still holds: access can be withdrawn at any moment."""
+
+SETTLED_MS = 2_000
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +82,9 @@ class _Endpoint:
             return Response(status=204, headers={"Allow": SERVED, **(PREFLIGHT if origin is not None else {})})
         if request.method not in ("GET", "HEAD"):
             raise TurnedAway(405, "Method not allowed")
+        if path == PATH and "Authorization" not in request.headers:
+            text, headers = page()
+            return Response(text, 200, headers, content_type=HTML)
         try:
             caller = self._gate.caller(request.environ)
         except Unavailable as error:
@@ -117,9 +123,8 @@ def _sent(answer: Answer, held: frozenset[str]) -> Response:
     body = answer.text.encode()
     packs = (answer.unchanged or len(body) >= SMALLEST) and accepts_gzip(request.accept_encodings)
     headers = {"ETag": f'"{tag_sent(answer.tag or "", held, packs=packs)}"', "Cache-Control": KEPT}
-    modified = None if answer.modified is None else http_date(answer.modified)
-    if modified is not None:
-        headers["Last-Modified"] = modified
+    if answer.modified is not None and _settled(answer.modified):
+        headers["Last-Modified"] = http_date(answer.modified)
     asked_by_tag = "If-None-Match" in request.headers
     if answer.unchanged or (not asked_by_tag and not_since(request.headers.get("If-Modified-Since"), answer.modified)):
         return Response(status=304, headers=headers)
@@ -131,3 +136,8 @@ def _sent(answer: Answer, held: frozenset[str]) -> Response:
     if link is not None:
         headers["Link"] = link
     return Response(body, 200, headers, content_type=answer.mime_type)
+
+
+def _settled(modified: int) -> bool:
+    """Whether no later change can have the same second as this one (RFC 9110, 8.8.2.2)."""
+    return modified < time.time_ns() // 1_000_000 - SETTLED_MS

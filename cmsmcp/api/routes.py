@@ -9,6 +9,7 @@ from cmsmcp.api.about import read_author, read_locales, read_navigation, read_se
 from cmsmcp.api.answer import Answer, Asked
 from cmsmcp.api.entries import read_entries, read_one
 from cmsmcp.api.parameters import OF_ENTRY, OF_LIST, OF_NAVIGATION, OF_SEARCH
+from cmsmcp.api.published import read_openapi
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ FIXED: dict[str, Route] = {
     "content-types": Route("/api/content-types", "content_types", "schema.read", (), read_types),
     "locales": Route("/api/locales", "locales", "schema.read", (), read_locales),
     "navigation": Route("/api/navigation", "navigation", "content.navigation", OF_NAVIGATION, read_navigation),
+    "openapi.json": Route("/api/openapi.json", "openapi", "schema.read", (), read_openapi),
     "search": Route("/api/search", "search", "content.search", OF_SEARCH, read_search),
 }
 """By the one word behind `/api/`, which is reserved as a slug of types."""

@@ -19,9 +19,9 @@ _TOLD = ("name", "type", "required", "subtype", "relationType", "relatedSlug", "
 _DEFAULTS = {"subtype": "integer", "relationType": "many-to-one"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Catalog:
-    """`types` are Plank's objects, sorted by slug."""
+    """`types` are Plank's objects, sorted by slug. Equal only to itself, so that it can name what was derived from it."""
 
     types: tuple[Kind, ...]
     default_locale: str

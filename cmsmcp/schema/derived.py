@@ -11,7 +11,7 @@ from marshmallow import fields
 
 from cmsmcp.schema.catalog import Catalog
 from cmsmcp.schema.common import COMMON
-from cmsmcp.schema.entries import EntrySchemas
+from cmsmcp.schema.entries import schemas_of
 from cmsmcp.schema.fields import Component, Described
 
 REF = "#/components/schemas/"
@@ -28,7 +28,7 @@ def new_spec(title: str, version: str, **options: Any) -> APISpec:
 
 def add_entries(spec: APISpec, catalog: Catalog) -> None:
     """A component for each type, in the order of their slugs, and after them for what they are made of."""
-    schemas = EntrySchemas(catalog)
+    schemas = schemas_of(catalog)
     held = spec.components.schemas
     for kind in catalog.types:
         if catalog.names[kind["slug"]] not in held:

@@ -6,7 +6,7 @@ Made anew when the types change. The same classes dump entries, validate them, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from marshmallow import Schema, fields, validate
@@ -24,6 +24,8 @@ MAX_STRING = 255
 ALWAYS_THERE = frozenset({"id", "status", "locale"})
 PAIRED = frozenset({"name", "key", "header"})
 """A field so named may announce a secret, which the field `value` beside it then is."""
+COMPUTED = "one-to-many"
+TO_MANY = frozenset({"many-to-many", COMPUTED})
 _RELATION = "Slugs or ids, or with populate the entries: those that are published."
 _TOLD = {
     "richtext": "Markdown, or with format=html sanitised HTML.",
@@ -32,7 +34,7 @@ _TOLD = {
     "many-to-one": "Slug or id, or with populate the entry; null where it is not published.",
     "one-to-one": "Slug or id, or with populate the entry; null where it is not published.",
     "many-to-many": _RELATION,
-    "one-to-many": f"Computed from the other side. {_RELATION}",
+    COMPUTED: f"Computed from the other side, and sent where fields or populate names it. {_RELATION}",
 }
 
 
@@ -71,7 +73,8 @@ class EntrySchemas:
             metadata |= {"x-relation": relation, "x-related": self.catalog.target(options)}
         nullable = not options.get("required") or masked or type_ == "relation" or (paired and name == "value")
         common: dict[str, Any] = {
-            "required": True, "allow_none": nullable, "metadata": {**metadata, **({"description": told} if told else {})}
+            "required": relation != COMPUTED, "allow_none": nullable and relation not in TO_MANY,
+            "metadata": {**metadata, **({"description": told} if told else {})},
         }  # fmt: skip
         if relation:
             return self._relation(options, relation, common)
@@ -84,9 +87,9 @@ class EntrySchemas:
     def _relation(self, options: Mapping[str, Any], relation: str, common: Mapping[str, Any]) -> Field[Any]:
         related = self.catalog.target(options)
         name, schema = self.catalog.names[related], lambda: self.of(related)
-        if relation in ("many-to-one", "one-to-one"):
-            return OrText(name, schema, **common)
-        return fields.List(OrText(name, schema), **common)
+        if relation in TO_MANY:
+            return fields.List(OrText(name, schema), **common)
+        return OrText(name, schema, **common)
 
     @cached_property
     def _rows(self) -> Mapping[str, Schema]:
@@ -120,7 +123,12 @@ def _string(_options: Mapping[str, Any], common: Mapping[str, Any]) -> Field[Any
 
 
 def _media(_options: Mapping[str, Any], common: Mapping[str, Any]) -> Field[Any]:
-    return OrText("Media", MediaSchema, **common)
+    return OrText("Media", _media_schema, **common)
+
+
+@cache
+def _media_schema() -> Schema:
+    return MediaSchema()
 
 
 _FIELDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Field[Any]]] = {
@@ -132,7 +140,12 @@ _FIELDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Field[Any
     "boolean": lambda _, common: Truth(**common),
     "datetime": lambda _, common: Moment(**common),
     "media": _media,
-    "media-gallery": lambda _, common: fields.List(OrText("Media", MediaSchema), **common),
+    "media-gallery": lambda _, common: fields.List(OrText("Media", _media_schema), **common),
     "mixed": lambda _, common: Mixed(**common),
     "navigation": lambda _, common: fields.List(fields.Nested(NavigationItemSchema), **common),
 }
+
+
+@lru_cache(maxsize=2)
+def schemas_of(catalog: Catalog) -> EntrySchemas:
+    return EntrySchemas(catalog)

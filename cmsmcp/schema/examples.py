@@ -7,6 +7,7 @@ from typing import Any
 
 from cmsmcp.core.entries import OWN_FIELDS
 from cmsmcp.schema.catalog import Catalog, Kind
+from cmsmcp.schema.entries import TO_MANY
 
 _MOMENT = "2026-03-06T10:00:00.000Z"
 _MEDIA = {
@@ -33,7 +34,7 @@ def example(kind: Kind, catalog: Catalog) -> dict[str, Any]:
 def _value(options: Mapping[str, Any]) -> Any:
     kind = options["type"]
     if kind == "relation":
-        return "another-example" if options.get("relationType", "many-to-one") in ("many-to-one", "one-to-one") else ["another-example"]
+        return ["another-example"] if options.get("relationType") in TO_MANY else "another-example"
     if kind == "number":
         return 1.5 if options.get("subtype") == "float" else 1
     if kind == "array":

@@ -8,7 +8,7 @@ from typing import Any
 
 from cmsmcp.core.entries import OWN_FIELDS
 from cmsmcp.schema.catalog import Catalog, Kind
-from cmsmcp.schema.entries import ALWAYS_THERE
+from cmsmcp.schema.entries import ALWAYS_THERE, TO_MANY
 from cmsmcp.schema.names import query_name, row_name
 
 _SCALARS = {
@@ -78,7 +78,7 @@ def _field(catalog: Catalog, type_name: str, options: Mapping[str, Any]) -> str:
     kind, mark = options["type"], "!" if options.get("required") else ""
     if kind == "relation":
         target = catalog.names[catalog.target(options)]
-        return target if options.get("relationType", "many-to-one") in ("many-to-one", "one-to-one") else f"[{target}!]"
+        return f"[{target}!]!" if options.get("relationType") in TO_MANY else target
     if kind == "number":
         return ("Float" if options.get("subtype") == "float" else "Int") + mark
     lists = {"media-gallery": "[Media!]", "navigation": "[NavigationItem!]", "array": f"[{row_name(type_name, options['name'])}!]"}

@@ -52,7 +52,8 @@ def openapi(catalog: Catalog, release: str, slug: str | None = None) -> dict[str
     _add_rest(spec)
     if slug is not None:
         _leave_out(spec, {catalog.names[kind["slug"]] for kind in catalog.types if kind["slug"] != slug})
-    return {key: value for key, value in spec.to_dict().items() if key != "tags" or value}
+    made = spec.to_dict()
+    return {key: made[key] for key in ("openapi", "info", "servers", "security", "paths", "components")}
 
 
 def _leave_out(spec: APISpec, others: set[str]) -> None:
