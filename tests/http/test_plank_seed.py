@@ -147,13 +147,13 @@ def ask(plank: Any, bearer: dict[str, str]) -> Callable[[str], Any]:
 
 
 def test_initialize_answers_in_the_guides_shape(ask: Callable[[str], Any]) -> None:
-    """P14, P15. Name and version are our own; the server is no Plank."""
+    """P14, P15. Name and version are our own; the server is no Plank. What it can do holds what Plank can."""
     reply = ask(INITIALIZE)
     assert (reply["jsonrpc"], reply["id"], set(reply)) == ("2.0", 1, {"jsonrpc", "id", "result"})
     result = reply["result"]
     assert list(result) == ["protocolVersion", "capabilities", "serverInfo", "instructions"]
     assert result["protocolVersion"] == "2025-11-25"
-    assert result["capabilities"]["resources"] == {}
+    assert result["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
     assert set(result["serverInfo"]) == {"name", "title", "version"}
     assert INSTRUCTIONS in result["instructions"]
 
