@@ -93,7 +93,7 @@ def take(
         if isinstance(message, jsonrpc.Response):
             return _deliver(ports, message, connection)
         if message.method == "notifications/cancelled":
-            return _cancel(flights, message.params.get("requestId"), connection, headers)
+            return _cancel(flights, message.params.get("requestId"), connection, modern or headers is None)
     except errors.CallError as error:
         return failed(error, None)
     return ACCEPTED
@@ -107,10 +107,9 @@ def _deliver(ports: Ports, response: jsonrpc.Response, connection: Connection) -
     return ACCEPTED if deliver(ports.shared(), connection.session, response) else UNWANTED
 
 
-def _cancel(flights: Flights, id: Any, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
-    if isinstance(id, bool) or not isinstance(id, str | int) or connection.cancel(id):
-        return ACCEPTED
-    if headers is None or connection.session is None:
+def _cancel(flights: Flights, id: Any, connection: Connection, is_alone: bool) -> Outcome:
+    """`is_alone`: no other connection of its client's is concerned, so a session that it names counts for nothing."""
+    if not jsonrpc.is_id(id) or connection.cancel(id) or is_alone or connection.session is None:
         return ACCEPTED
     return ACCEPTED if flights.cancel_anywhere(connection.session, id) else UNWANTED
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -20,6 +20,8 @@ MAX_DEPTH = 100
 MAX_BATCH = 50
 MAX_DIGITS = 400
 ID_RANGE = range(-(2**63), 2**64)
+MAX_ID = 1_000
+"""Characters of an id that is a string: it comes back with every message of the stream that its request opens."""
 
 Id = str | int
 
@@ -152,7 +154,7 @@ def _message(value: Any) -> Request | Notification | Response | Rejection:
     if not isinstance(value, dict):
         return Rejection(INVALID_REQUEST, "Invalid request: a message is a JSON object.")
     id = value.get("id")
-    readable = id if _is_id(id) else None
+    readable = id if is_id(id) else None
     if value.get("jsonrpc") != "2.0":
         return Rejection(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0".', None if _answers(value) else readable)
     if "method" not in value:
@@ -164,7 +166,7 @@ def _message(value: Any) -> Request | Notification | Response | Rejection:
     if "id" not in value:
         return Notification(method, params if isinstance(params, dict) else {})
     if readable is None:
-        return Rejection(INVALID_REQUEST, "Invalid request: id must be a string or a 64-bit integer.")
+        return Rejection(INVALID_REQUEST, f"Invalid request: id must be a string of at most {MAX_ID} characters or a 64-bit integer.")
     if not isinstance(params, dict):
         return Rejection(INVALID_REQUEST, "Invalid request: params must be an object.", readable)
     return Request(readable, method, params)
@@ -183,5 +185,8 @@ def _answers(value: Mapping[str, Any]) -> bool:
     return "method" not in value and ("result" in value or "error" in value)
 
 
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value in ID_RANGE)
+def is_id(value: Any) -> TypeGuard[Id]:
+    """Whether a client may name a request, or its progress, so."""
+    if isinstance(value, str):
+        return len(value) <= MAX_ID
+    return isinstance(value, int) and not isinstance(value, bool) and value in ID_RANGE

@@ -35,11 +35,12 @@ def test_an_id_comes_back_with_type_and_value(text: str) -> None:
     assert f'"id":{text},'.encode() in jsonrpc.error_reply(message.id, -1, "x")
 
 
-@pytest.mark.parametrize("text", ["1.5", "1.0", "true", "false", "null", "[1]", '{"a":1}', "99999999999999999999", "1e3"])
+@pytest.mark.parametrize("text", ["1.5", "1.0", "true", "false", "null", "[1]", '{"a":1}', "9" * 20, "1e3", f'"{1001 * "x"}"'])
 def test_other_ids_are_refused_without_an_id(text: str) -> None:
     """C002; docs/rules.md, Revisions: an unreadable id is left out."""
     message = parse(ping(text))
-    assert message == Rejection(INVALID_REQUEST, "Invalid request: id must be a string or a 64-bit integer.")
+    reason = "id must be a string of at most 1000 characters or a 64-bit integer."
+    assert message == Rejection(INVALID_REQUEST, f"Invalid request: {reason}")
     assert "id" not in json.loads(jsonrpc.error_reply(message.id, message.code, message.message))
 
 

@@ -17,6 +17,7 @@ from cmsmcp.core.governed import encode
 from cmsmcp.core.sharing import Change
 from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol.eras import LATEST_LEGACY, MODERN
+from cmsmcp.protocol.jsonrpc import is_id
 
 PER_SECOND = 20
 BURST = 10
@@ -121,10 +122,10 @@ class _Pace:
 
 
 def _progress_token(params: Mapping[str, Any]) -> str | int | None:
-    """As it was sent (PR-01); what is neither string nor integer is no token."""
+    """As it was sent (PR-01); what could not be an id either is no token: too long, or neither string nor integer."""
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, Mapping) else None
-    return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+    return token if is_id(token) else None
 
 
 def _is_finite(value: Any) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from cmsmcp.core.asking import live
 from cmsmcp.core.capability import Blocks, tool
 from cmsmcp.core.dialogue import Elicit, ListRoots, Sample
+from cmsmcp.core.session import Connection
 
 DECLARATION: dict[str, Any] = {"scope": "read:content", "audit": "test.live", "talks": True, "blocks": True}
 CHOICES = [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]
@@ -267,13 +268,26 @@ def test_a_cancel_reaches_the_call_whichever_worker_got_it(site, client, where: 
     assert not site.one.out.of("notifications/cancelled")
 
 
+def test_a_session_that_a_modern_client_names_gives_no_power_over_its_calls(site, client) -> None:
+    """1.7, 2026-07-28: a session id means nothing there, and nobody looked whose it is."""
+    user = client()
+    running = user.begin(site.one, "greet", id=7)
+    [request] = site.one.out.wait_for("elicitation/create")
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    for worker in (site.one, site.other):
+        worker.send(cancel, Connection(lost=True, session="s1"), {"mcp-protocol-version": "2026-07-28"})
+        assert worker.outcome.status == 202
+    user.answer(site.other, request["id"], ALICE)
+    assert text_of(running.reply()) == "accept Alice"
+
+
 def test_cancels_of_others_and_of_nothing_are_ignored(site, client) -> None:
     """X-03: the session and the type of the id count."""
     user = client()
     running = user.begin(site.one, "greet", id=7)
     [request] = site.one.out.wait_for("elicitation/create")
     client(session="s2").cancel(site.one, 7)
-    for id in ("7", 8, True, None, [7], 7.5):
+    for id in ("7", 8, True, None, [7], 7.5, 70_000 * "x"):
         user.cancel(site.other, id)
         user.cancel(site.one, id)
     user.answer(site.other, request["id"], ALICE)

@@ -124,7 +124,7 @@ def test_progress_grows_and_carries_the_token_as_it_was_sent(site, token: Any) -
     assert messages[1]["params"] == {"progressToken": token, "progress": 50, "total": 100, "message": "50 of 100"}
 
 
-@pytest.mark.parametrize("meta", [{}, {"progressToken": None}, {"progressToken": True}, {"progressToken": 1.5}, {"progressToken": ["x"]}])
+@pytest.mark.parametrize("meta", [{}, *({"progressToken": token} for token in (None, True, 1.5, ["x"], 1001 * "x"))])
 def test_without_a_token_there_is_no_progress(site, meta: Any) -> None:
     """PR-01."""
     assert modern(site, "steps", **meta) == []
