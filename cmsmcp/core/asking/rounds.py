@@ -29,6 +29,7 @@ class Rounds(Telling):
         super().__init__(exchange, lambda: level)
         self._state = _NONE
         self._responses: Mapping[str, Any] = {}
+        self._asked: dict[str, str] = {}
         self._used: dict[str, Mapping[str, Any]] = {}
         self._is_bound = False
         self._is_used_up = False
@@ -53,6 +54,7 @@ class Rounds(Telling):
             return SILENCE.ask(questions)
         if len(able) > MAX_QUESTIONS:
             raise ValueError(f"at most {MAX_QUESTIONS} questions at once")
+        self._asked |= {key: digest(as_request(question)) for key, question in able.items()}
         found, unanswered = {}, {}
         for key, question in able.items():
             answer = self._answer(key, question, bound)
@@ -64,22 +66,28 @@ class Rounds(Telling):
         self._is_bound |= bound
         if unanswered:
             raise InputNeeded(unanswered, dict(self._used))
-        if bound and not self._is_used_up:
-            use_up(self._exchange.ports.shared(), self._state)
-            self._is_used_up = True
+        if bound:
+            self._use_up()
         return found
 
     def input_required(self, needed: InputNeeded) -> messages.Result:
-        """The result that asks for `needed`; the state in it brings back the answers we have (E-01)."""
+        """The result that asks for `needed`; the state in it brings back the answers we have (E-01).
+
+        It takes the place of the state that came: of two that count once, and hold the same answers, both would count.
+        """
+        self._use_up()
         requests = {key: as_request(question) for key, question in needed.questions.items()}
-        asked = {key: digest(request) for key, request in requests.items()}
-        state = State(self._state.round + 1, needed.answers, asked, once=self._is_bound)
+        state = State(self._state.round + 1, needed.answers, self._asked, once=self._is_bound)
         return messages.input_required(self._exchange.ports.version, requests, seal(self._exchange, state))
+
+    def _use_up(self) -> None:
+        if not self._is_used_up:
+            use_up(self._exchange.ports.shared(), self._state)
+            self._is_used_up = True
 
     def _answer(self, key: str, question: Question, bound: bool) -> Mapping[str, Any] | None:
         """An earlier answer, else the one that came now. A bound question takes one only with the state that asked the very same."""
-        if key in self._state.answers:
-            return check_answer(question, self._state.answers[key], key)
-        if key not in self._responses or (bound and self._state.asked.get(key) != digest(as_request(question))):
+        if bound and self._state.asked.get(key) != self._asked[key]:
             return None
-        return check_answer(question, self._responses[key], key)
+        given = self._state.answers if key in self._state.answers else self._responses
+        return check_answer(question, given[key], key) if key in given else None

@@ -24,7 +24,7 @@ _USED_ONCE = "requestState"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`answers`: those used so far. `asked`: a digest of each question that went out with it. `once`: a second use is refused (E-05)."""
+    """`answers`: those used so far. `asked`: a digest of each question, of those answered too. `once`: a second use is refused (E-05)."""
 
     round: int = 0
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -20,6 +20,7 @@ SAMPLED = {"role": "assistant", "content": {"type": "text", "text": "Hi"}, "mode
 ALICE = {"action": "accept", "content": {"name": "Alice"}}
 YES = {"action": "accept", "content": {"ok": True}}
 effects: list[str] = []
+wording: list[str] = []
 
 
 def form(message: str, **properties: Any) -> Elicit:
@@ -56,6 +57,20 @@ def steps(arguments, call):
     first = call.dialogue.ask({"step1": NAME})["step1"]["content"]["name"]
     second = call.dialogue.ask({"step2": OK}, bound=True)["step2"]["content"]["ok"]
     return said(f"{first} {second}")
+
+
+@tool(**DECLARATION, blocks=True)
+def drifting(arguments, call):
+    """Asks for a confirmation, then for more."""
+    call.dialogue.ask({"confirm": form(f"Wipe {len(wording)}?", ok={"type": "boolean"})}, bound=True)
+    return said(call.dialogue.ask({"user": NAME}, bound=True)["user"]["action"])
+
+
+@tool(**DECLARATION, blocks=True)
+def twofold(arguments, call):
+    """Two confirmations at once."""
+    answers = call.dialogue.ask({"confirm": OK, "user": NAME}, bound=True)
+    return said(" ".join(answer["action"] for answer in answers.values()))
 
 
 @tool(**DECLARATION, blocks=True)
@@ -99,7 +114,8 @@ def asking_prompt(arguments, call):
 @pytest.fixture
 def site(two_workers):
     effects.clear()
-    return two_workers(greet, wipe, steps, three, needy, quiet, changing, asked, asking_prompt)
+    wording.clear()
+    return two_workers(greet, wipe, steps, three, needy, quiet, changing, drifting, twofold, asked, asking_prompt)
 
 
 def text_of(reply: Any) -> str:
@@ -165,6 +181,27 @@ def test_a_bound_question_that_reads_differently_by_now_is_asked_again(site) -> 
     first = site.one.call("changing")["result"]
     second = site.one.call("changing", inputResponses={"confirm": YES}, requestState=first["requestState"])["result"]
     assert second["resultType"] == "input_required"
+
+
+def test_an_earlier_answer_to_a_bound_question_counts_for_what_was_shown_alone(site) -> None:
+    """E-04: its words change while the second question is asked."""
+    first = site.one.call("drifting")["result"]
+    assert list(first["inputRequests"]) == ["confirm"]
+    second = site.other.call("drifting", inputResponses={"confirm": YES}, requestState=first["requestState"])["result"]
+    assert list(second["inputRequests"]) == ["user"]
+    wording.append("9")
+    third = site.one.call("drifting", inputResponses={"user": ALICE}, requestState=second["requestState"])["result"]
+    assert list(third["inputRequests"]) == ["confirm"]
+
+
+def test_of_the_states_of_one_bound_conversation_one_counts(site) -> None:
+    """E-05: the first state asked for both answers, and would take them once more."""
+    first = site.one.call("twofold")["result"]
+    second = site.other.call("twofold", inputResponses={"confirm": YES}, requestState=first["requestState"])["result"]
+    assert list(second["inputRequests"]) == ["user"]
+    refused = site.one.call("twofold", inputResponses={"confirm": YES, "user": ALICE}, requestState=first["requestState"])["error"]
+    assert (refused["code"], "used before" in refused["message"]) == (-32602, True)
+    assert text_of(site.one.call("twofold", inputResponses={"user": ALICE}, requestState=second["requestState"])) == "accept accept"
 
 
 def test_a_bound_state_counts_once_on_all_workers(site) -> None:
