@@ -207,7 +207,9 @@ class Indexer:
         assert self._definitions is not None
         catalog = self.catalog
         with catalog.transaction():
-            catalog.remove(gone)
+            if touched or gone:
+                # A new edition, even where no file is gone: tables may be exchanged below. A walk that finds nothing makes none.
+                catalog.remove(gone)
             catalog.make_indexes()
             catalog.types.finish()
             hidden, flipped = catalog.settle_twins()
