@@ -36,14 +36,15 @@ class Flight:
         """From now on a cancel reaches `work`; also one that came before the work began."""
         with self._lock:
             self._bound = work
-            if self._cancelled:
-                work.cancel()
+            cancelled = self._cancelled
+        if cancelled:
+            work.cancel()  # without the lock: a stream gives its permit back, and may wait for the store
 
     def cancel(self) -> None:
         with self._lock:
-            self._cancelled = True
-            if self._bound is not None:
-                self._bound.cancel()
+            self._cancelled, bound = True, self._bound
+        if bound is not None:
+            bound.cancel()
         self.settled.set()
 
 
