@@ -56,4 +56,5 @@ class Overdue:
                 except Exception:
                     _log.exception("a permit could not be renewed")
             with self._changed:
-                self._changed.wait(min(pause for _, pause in held))
+                # Of what is held by now: something with a shorter lease may have come while the others were renewed.
+                self._changed.wait(min((pause for _, pause in self._held.values()), default=0))

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.overdue import Overdue
 from cmsmcp.core.session import Flight
 from cmsmcp.core.work import Work
 from cmsmcp.protocol.errors import TimedOut
@@ -47,3 +48,35 @@ def test_work_that_outlives_its_waiter_says_so_before_it_ends() -> None:
     go.set()
     assert ended.wait(5)
     assert happened == ["outlives", "ended"]
+
+
+def test_what_is_withdrawn_may_take_its_time_without_holding_up_who_asks_for_it_again() -> None:
+    """ST-08: closing a stream waits for the store, and the one who reads standard input must not wait with it."""
+    flight, withdrawing, go = Flight(), threading.Event(), threading.Event()
+
+    class Slow:
+        def cancel(self) -> None:
+            withdrawing.set()
+            go.wait(10)
+
+    class Quick:
+        def cancel(self) -> None: ...
+
+    flight.bind(Slow())
+    threading.Thread(target=flight.cancel, daemon=True).start()
+    assert withdrawing.wait(5)
+    again = threading.Thread(target=flight.bind, args=(Quick(),), daemon=True)
+    again.start()
+    again.join(5)
+    go.set()
+    assert not again.is_alive()
+
+
+def test_a_short_lease_is_kept_that_came_while_longer_ones_were_renewed() -> None:
+    overdue, renewed = Overdue(), threading.Event()
+    overdue.add("long", lambda: overdue.add("short", renewed.set, 0.1), 600)
+    try:
+        assert renewed.wait(5)
+    finally:
+        overdue.drop("long")
+        overdue.drop("short")
