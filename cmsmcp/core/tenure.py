@@ -81,6 +81,7 @@ class Tenure:
         subscribers = self._subscribers()
         if now < self._due or not subscribers:
             return
+        self._due = now + RENEW_SECONDS  # before the look: a doubt that comes meanwhile asks for another
         try:
             self._renew(subscribers)
         except Unavailable:
@@ -89,7 +90,7 @@ class Tenure:
                 for subscriber in subscribers:
                     self._end(subscriber, "unavailable")
             return
-        self._renewed, self._due = now, now + RENEW_SECONDS
+        self._renewed = now
 
     def _renew(self, subscribers: list[Subscriber]) -> None:
         admission = subscribers[0].visit.ports.admission()

@@ -76,6 +76,25 @@ def test_a_revoked_token_is_found_at_the_next_renewal_whatever_the_bus_did(p) ->
     assert other.take() == []
 
 
+def test_a_doubt_that_comes_while_permits_are_renewed_is_not_lost(p, monkeypatch) -> None:
+    """S-07: whoever was asked about before it may have been revoked since."""
+    heard = p.listen({})
+    heard.await_acknowledged()
+    looks = tenure_of(p)
+    renewals = []
+
+    def renew(ids, lease_ms):
+        renewals.append(ids)
+        if len(renewals) == 1:
+            looks.doubt()
+
+    monkeypatch.setattr(p.admission, "renew", renew)
+    later = time.monotonic() + tenure.RENEW_SECONDS + 1
+    looks.look(later)
+    looks.look(later)
+    assert len(renewals) >= 2
+
+
 def test_the_threads_of_a_process_without_streams_are_gone(p, until) -> None:
     feed = p.services[0].ports.shared().feed
     heard = p.listen({"toolsListChanged": True})
