@@ -20,7 +20,7 @@ class Waiting:
         self.is_over = False
 
     def add(self, session: str, ids: frozenset[str], woken: threading.Event) -> None:
-        """Set `woken` whenever an answer to one of `ids` may be there."""
+        """Set `woken` whenever an answer to one of `ids` may be there, and when none will come."""
         with self._lock:
             if not self._is_listening:
                 self._bus.listen("reply", self._reply)
@@ -28,6 +28,8 @@ class Waiting:
                 self._is_listening = True
             for id in ids:
                 self._woken[session, id] = woken
+            if self.is_over:
+                woken.set()
 
     def give_up(self) -> None:
         """Nobody answers any more (the client has ended its input): wake everyone, who then finds `is_over`."""

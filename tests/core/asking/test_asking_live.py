@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -266,6 +267,14 @@ def test_a_cancel_reaches_the_call_whichever_worker_got_it(site, client, where: 
     assert running.reply() is None
     assert site.settled()
     assert not site.one.out.of("notifications/cancelled")
+
+
+def test_nobody_begins_to_wait_for_a_client_that_has_ended_its_input(site, client) -> None:
+    """E-11; ST-03: the process ends with its calls, so these are told at once."""
+    site.one.shared.waiting.give_up()
+    began = time.monotonic()
+    assert "ended its input" in text_of(client().call(site.one, "greet"))
+    assert time.monotonic() - began < live.SURE_SECONDS / 2
 
 
 def test_a_session_that_a_modern_client_names_gives_no_power_over_its_calls(site, client) -> None:
