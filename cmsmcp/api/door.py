@@ -11,7 +11,7 @@ import time
 
 from flask import Blueprint, Response, request
 from flask.sansio.blueprints import BlueprintSetupState
-from werkzeug.routing import Rule
+from werkzeug.routing import PathConverter, Rule
 
 from cmsmcp.api.answer import Answer
 from cmsmcp.api.headers import link_header, rate_left, rate_policy
@@ -47,11 +47,19 @@ def blueprint(reading: Reading, gate: Gate) -> Blueprint:
     def register(state: BlueprintSetupState) -> None:
         """Every verb comes here, so that one nobody knows is refused like any other; Flask's own rules want a list of verbs."""
         state.app.view_functions["api.endpoint"] = endpoint.answer
-        for path in ("/api", "/api/", "/api/<path:path>"):
-            state.app.url_map.add(Rule(path, endpoint="api.endpoint"))
+        state.app.url_map.converters["anything"] = _Anything
+        for path in ("/api", "/api/", "/api/<anything:path>"):
+            state.app.url_map.add(Rule(path, endpoint="api.endpoint", merge_slashes=False))
 
     door.record(register)
     return door
+
+
+class _Anything(PathConverter):
+    """Line breaks and empty segments too: what is no path of ours is refused here, in this door's words."""
+
+    regex = "(?s:.+?)"
+    part_isolating = False
 
 
 class _Endpoint:

@@ -49,7 +49,7 @@ def openapi(catalog: Catalog, release: str, slug: str | None = None) -> dict[str
     _add_common(spec, catalog, [fields_of(kind, catalog.types) for kind in kinds])
     for kind in kinds:
         _add_type(spec, catalog, kind)
-    _add_rest(spec)
+    _add_rest(spec, catalog)
     if slug is not None:
         _leave_out(spec, {catalog.names[kind["slug"]] for kind in catalog.types if kind["slug"] != slug})
     made = spec.to_dict()
@@ -100,8 +100,9 @@ def _add_type(spec: APISpec, catalog: Catalog, kind: Kind) -> None:
     add(f"/api/{slug}/{{entry}}", query_name(name), f"One entry of {kind['name']}", parameters=[_ENTRY, *of_entry], responses=one)
 
 
-def _add_rest(spec: APISpec) -> None:
-    of_type = {"name": "type", "in": "query", "description": "Slug of a content type.", "schema": {"type": "string"}}
+def _add_rest(spec: APISpec, catalog: Catalog) -> None:
+    slugs = {"type": "string", "enum": list(catalog.by_slug)}
+    of_type = {"name": "type", "in": "query", "description": "Slug of a content type.", "schema": slugs}
     rows: list[tuple[str, str, str, list[Any], str]] = [
         ("authors/{slug}", "get_author", "An author and how much is theirs", [_SLUG], "Author"),
         ("content-types", "get_content_types", "The content types", [], "ContentTypes"),

@@ -13,12 +13,17 @@ from cmsmcp.api.parameters import DEFAULT_LIMIT, FORMATS, MAX_DEPTH, MAX_FALLBAC
 from cmsmcp.core.entries import MAX_ORDERS, MAX_PAGES
 from cmsmcp.core.ports import STATUSES
 
-_TIME = r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$"
-_TEXT = {"type": "string", "minLength": 1, "pattern": "^[^\\u0000]*$"}
+_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1, "pattern": "^[^\\u0000]*$"}
+_MOST = 2**63 - 1
 _VALUES: Mapping[str, Mapping[str, Any]] = {
-    "number": {"type": "number"}, "integer": {"type": "integer"}, "boolean": {"type": "boolean"},
-    "datetime": {"type": "string", "pattern": _TIME, "examples": ["2026-03-06"]},
+    "number": {"type": "number"}, "integer": {"type": "integer", "minimum": -_MOST, "maximum": _MOST}, "boolean": {"type": "boolean"},
+    "datetime": {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}], "examples": ["2026-03-06"]},
 }  # fmt: skip
+_LISTED: Mapping[str, str] = {
+    "number": r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", "integer": "-?[0-9]+",
+    "datetime": r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9:]{5})?)?",
+}  # fmt: skip
+_LISTED_TEXT = r"([^\\,\u0000]|\\[\\,])+"
 _TOLD = {
     "eq": "equal", "ne": "not equal, or without a value", "in": r"one of these, commas between (`\,` for a comma in a value)",
     "nin": "none of these, commas between", "lt": "less", "lte": "less or equal", "gt": "greater", "gte": "greater or equal",
@@ -102,11 +107,13 @@ def filter_schemas(every: Sequence[Fields]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _operators(field: Field) -> dict[str, Any]:
-    value = _VALUES.get("integer" if field.whole else field.type, _TEXT)
-    properties = {}
-    for operator in field.operators:
-        kind = {"type": "boolean"} if operator == "null" else _TEXT if operator in ("in", "nin", "contains") else value
-        properties[operator] = {**kind, "description": _TOLD[operator]}
+    type_ = "integer" if field.whole else field.type
+    one = _LISTED.get(type_, _LISTED_TEXT)
+    several = {"type": "string", "pattern": f"^{one}(,{one})*$"}
+    special: Mapping[str, Mapping[str, Any]] = {"null": {"type": "boolean"}, "in": several, "nin": several, "contains": _TEXT}
+    properties = {
+        operator: {**special.get(operator, _VALUES.get(type_, _TEXT)), "description": _TOLD[operator]} for operator in field.operators
+    }
     return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}
 
 
