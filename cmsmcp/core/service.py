@@ -17,7 +17,7 @@ from cmsmcp.core.out import Out, Stream
 from cmsmcp.core.outcome import ACCEPTED, Outcome, Pending, as_error, broken, failed, invalid, rejected, unpaid
 from cmsmcp.core.ports import Admission, Caller, Site
 from cmsmcp.core.session import Connection, Flight
-from cmsmcp.core.taking import Flights, take
+from cmsmcp.core.taking import TAKEN, Flights, take
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol import errors, jsonrpc
 from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify, is_enveloped
@@ -105,7 +105,7 @@ class Service:
         if isinstance(message, jsonrpc.Rejection):
             return rejected(message)
         if isinstance(message, jsonrpc.Notification | jsonrpc.Response):
-            return take(self.ports, self._flights, message, connection, headers)
+            return take(Visit(TAKEN, caller, Flight(), self.ports), self._flights, message, connection, headers)
         flight = connection.begin(message.id)
         if flight is None:
             return invalid("a request with this id is still running.", message.id)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cmsmcp.core.exchange import Exchange, Ports
+from cmsmcp.core.entry import charge
+from cmsmcp.core.exchange import Exchange, Visit
 from cmsmcp.core.outcome import ACCEPTED, Outcome, as_error, failed, invalid, unpaid
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.protocol import errors, jsonrpc
@@ -19,6 +20,8 @@ from cmsmcp.protocol.eras import is_modern_without_envelope, refuse_version
 if TYPE_CHECKING:
     from cmsmcp.core.shared import Shared
 
+TAKEN = "message"
+"""How the audit names what has no method."""
 UNWANTED = replace(ACCEPTED, unpaid=True)
 """Taken, although it is about nothing here; it was looked up with the other workers, which a flood must pay for."""
 
@@ -74,7 +77,7 @@ class Flights:
 
 
 def take(
-    ports: Ports,
+    visit: Visit,
     flights: Flights,
     message: jsonrpc.Notification | jsonrpc.Response,
     connection: Connection,
@@ -91,7 +94,7 @@ def take(
         return invalid("this revision has no client responses.")
     try:
         if isinstance(message, jsonrpc.Response):
-            return _deliver(ports, message, connection)
+            return _deliver(visit, message, connection)
         if message.method == "notifications/cancelled":
             return _cancel(flights, message.params.get("requestId"), connection, modern or headers is None)
     except errors.CallError as error:
@@ -99,12 +102,14 @@ def take(
     return ACCEPTED
 
 
-def _deliver(ports: Ports, response: jsonrpc.Response, connection: Connection) -> Outcome:
+def _deliver(visit: Visit, response: jsonrpc.Response, connection: Connection) -> Outcome:
     from cmsmcp.core.asking.live import deliver, is_ours
 
     if connection.session is None or not is_ours(response.id):
         return ACCEPTED
-    return ACCEPTED if deliver(ports.shared(), connection.session, response) else UNWANTED
+    if visit.caller.token_id is not None:
+        charge(visit, cost=0)  # free, but a revoked token answers nothing
+    return ACCEPTED if deliver(visit.ports.shared(), connection.session, response) else UNWANTED
 
 
 def _cancel(flights: Flights, id: Any, connection: Connection, is_alone: bool) -> Outcome:
