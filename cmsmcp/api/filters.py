@@ -50,8 +50,9 @@ def _named(name: str, fields: Fields) -> tuple[Field, str]:
     field = fields.by_name.get(field_name)
     if field is None or not field.operators:
         what = "is no field of" if field is None else "cannot be filtered in"
+        known = f"{near(field_name, fields.filtered)} Fields to filter by: {listed(fields.filtered)}."
         raise InvalidArguments(
-            f"{name[:SHOWN]}: {shown(field_name)} {what} {fields.slug}.{near(field_name, fields.filtered)} Fields to filter by: {listed(fields.filtered)}.",
+            f"{name[:SHOWN]}: {shown(field_name)} {what} {fields.slug}.{known}",
             argument=name[:SHOWN],
         )
     if operator not in field.operators:

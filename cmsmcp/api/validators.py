@@ -17,6 +17,7 @@ ANY = "*"
 PACKED = "-gzip"
 """Behind the tag of an answer that is sent compressed: other bytes, so another tag."""
 _BYTES = 15
+_LAST_SECOND = 253_402_300_799
 
 
 def tag_of(source: bytes) -> str:
@@ -44,12 +45,10 @@ def tag_sent(tag: str, held: frozenset[str], *, packs: bool) -> str:
     return next((one for one in spelled if one in held), spelled[0])
 
 
-def http_date(milliseconds: int) -> str | None:
-    """As HTTP writes it, in whole seconds; None for a time that no client can read."""
-    try:
-        return format_datetime(datetime.fromtimestamp(milliseconds // 1000, UTC), usegmt=True)
-    except (ValueError, OverflowError, OSError):
-        return None
+def http_date(milliseconds: int) -> str:
+    """As HTTP writes it, in whole seconds. Times before 1970 and after 9999 are the nearest that can be written."""
+    seconds = min(max(0, milliseconds // 1000), _LAST_SECOND)
+    return format_datetime(datetime.fromtimestamp(seconds, UTC), usegmt=True)
 
 
 def not_since(header: str | None, modified: int | None) -> bool:

@@ -17,6 +17,7 @@ PERMITS = "cmsmcp:{falkenried}:permits"
 OVERLAY = f"api:\n  rate_limit: {{requests_per_minute: 1, burst: {BURST}}}\n"
 FILES = {
     "content/sky_objects/huge.md": "---\ntitle: Huge\nfields: {designation: X}\n---\n" + "words " * 50_000,
+    **{f"content/instruments/large-{number}.md": f"---\ntitle: Large {number}\nfields: {{kind: large, operational: true}}\n---\n" + "words " * 15_000 for number in range(5)},
     "content/posts/leak.md": "---\ntitle: Leak\n---\nConnect to postgres://cms:hunter2hunter2@db.example/site today.\n",
 }
 
@@ -87,14 +88,48 @@ def test_permits_are_the_sites_not_the_doors(strict: Any) -> None:
 
 
 def test_what_is_too_large_is_said_with_both_sizes(strict: Any) -> None:
-    """docs/errors.md, 4130: nothing is cut."""
+    """docs/errors.md, 4130: nothing is cut. One entry that is too large by itself is named with the field to leave out, or no page that
+    it is on could ever be read."""
     token = strict.new_token()
     entry, listing = strict.get("/api/sky-object/huge", token), strict.get("/api/sky-object", token)
     for reply in (entry, listing):
         assert (reply.status, reply.json["code"], reply.json["limit"]) == (413, 4130, 262_144)
         assert reply.json["size"] > 300_000
-    assert "limit" in listing.json["error"]
-    assert [record["reason"] for record in strict.records(token) if record["phase"] == "outcome"] == ["size", "size"]
+        assert "'en:sky-object:huge'" in reply.json["error"] and "exclude=description" in reply.json["error"]
+    chosen = strict.get("/api/sky-object?fields=title,description", token)
+    assert chosen.status == 413 and "(description)" in chosen.json["error"]
+    assert strict.get("/api/sky-object?exclude=description", token).status == 200
+    outcomes = [record.get("reason") for record in strict.records(token) if record["phase"] == "outcome"]
+    assert outcomes == ["size", "size", "size", None]
+
+
+def test_a_page_of_many_that_is_too_large_says_how_to_ask_for_less(strict: Any) -> None:
+    """docs/errors.md, 4130."""
+    reply = strict.get("/api/instrument", strict.new_token())
+    assert reply.status == 413 and "Lower limit, or name the fields you need in fields." in reply.json["error"]
+    assert strict.get("/api/instrument?limit=1", strict.new_token()).status == 200
+
+
+def test_each_route_is_on_record_under_its_own_name(strict: Any) -> None:
+    """docs/rules.md, Audit. The tag of an answer that was not sent again makes no difference but to its size."""
+    asked = {
+        "search?q=secret%20words": ("GET /api/search", "search", "content.search"),
+        "authors/ada-okafor": ("GET /api/authors/{slug}", "author", "content.read"),
+        "content-types": ("GET /api/content-types", "content_types", "schema.read"),
+        "content-types/post": ("GET /api/content-types/{slug}", "content_type", "schema.read"),
+        "locales": ("GET /api/locales", "locales", "schema.read"),
+        "navigation": ("GET /api/navigation", "navigation", "content.navigation"),
+    }
+    token = strict.new_token()
+    for path in asked:
+        assert strict.get(f"/api/{path}", token).status == 200
+    assert strict.get("/api/locales", token, If_None_Match="*").status == 304
+    records = strict.records(token)
+    intents = [record for record in records if record["phase"] == "intent"]
+    expected = [*asked.values(), asked["locales"]]
+    assert [(record["method"], record["capability"], record["category"]) for record in intents] == expected
+    assert json.loads(intents[0]["arguments"]) == {"q": "string(12)"} and "secret words" not in str(records)
+    assert [record for record in records if record["phase"] == "outcome"][-1]["result_bytes"] == "0"
 
 
 def test_secrets_are_taken_out(strict: Any) -> None:
