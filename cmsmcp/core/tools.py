@@ -36,7 +36,7 @@ class Content(Encoded):
 
 def call_tool(exchange: Exchange) -> messages.Result:
     """tools/call. What the model can mend comes back as an `isError` result (T-11), everything else as an error."""
-    name, given = _tool_params(exchange.request.params)
+    name, given = _tool_params(exchange)
     capability = exchange.ports.registry().tools.get(name)
     if capability is None or not is_enabled(exchange.ports.policy, name, capability):
         charge(exchange)
@@ -72,13 +72,13 @@ def call_tool(exchange: Exchange) -> messages.Result:
     return answer(exchange)
 
 
-def _tool_params(params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    name, given = params.get("name"), params.get("arguments")
-    if not isinstance(name, str):
-        raise errors.ProtocolError("tools/call needs name, a string.", code=errors.INVALID_PARAMS)
-    if given is not None and not isinstance(given, Mapping):
-        raise errors.ProtocolError("tools/call takes arguments as an object.", code=errors.INVALID_PARAMS)
-    return name, given or {}
+def _tool_params(exchange: Exchange) -> tuple[str, Mapping[str, Any]]:
+    name, given = exchange.request.params.get("name"), exchange.request.params.get("arguments")
+    if isinstance(name, str) and (given is None or isinstance(given, Mapping)):
+        return name, given or {}
+    charge(exchange)
+    reason = "takes arguments as an object" if isinstance(name, str) else "needs name, a string"
+    raise errors.ProtocolError(f"tools/call {reason}.", code=errors.INVALID_PARAMS)
 
 
 def _check_mirrored(exchange: Exchange, capability: Capability, given: Mapping[str, Any]) -> None:

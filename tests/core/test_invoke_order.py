@@ -365,6 +365,14 @@ def test_a_read_needs_a_uri_of_sane_length(bench, params) -> None:
     assert bench(*ALL).ask("resources/read", params)["error"]["code"] == errors.INVALID_PARAMS
 
 
+@pytest.mark.parametrize("params", [{}, {"name": 7}, {"name": "echo", "arguments": ["x"]}])
+def test_a_malformed_call_costs_a_unit_like_an_answer(bench, params: dict) -> None:
+    """docs/rules.md, Governance order: a flood of them is not free."""
+    b = bench(*ALL)
+    assert b.ask("tools/call", params)["error"]["code"] == -32602
+    assert [(ask.cost, ask.permit) for ask in b.admission.asks] == [(1, False)] and b.admission.balanced()
+
+
 @pytest.mark.parametrize("unit", ["x", "\0", "é", "😀", '"', "\\"])
 @pytest.mark.parametrize("over", [0, 1])
 def test_the_size_cap_is_exact_in_encoded_bytes(bench, unit, over) -> None:
