@@ -19,6 +19,7 @@ from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Connection, Service
 from cmsmcp.core.shared import Shared
 from cmsmcp.core.tasks.ports import ENDS, MAX_PER_CLIENT, SILENCE_MS
+from cmsmcp.core.tasks.watch import TaskWatch
 from cmsmcp.governance.policy import Policy
 from cmsmcp.identity.sealer import private_sealer
 from cmsmcp.protocol import errors
@@ -689,6 +690,28 @@ def test_a_stream_is_told_when_the_process_of_a_task_dies(sites, monkeypatch) ->
     _acknowledged, wait = listen(sites.other, [id])
     sites.clock.late = SILENCE_MS + 1_000
     assert "has ended" in wait("failed")["params"]["error"]["message"]
+
+
+def test_a_task_that_is_wanted_while_others_are_looked_at_is_looked_at_next(monkeypatch) -> None:
+    """TK-07: it may have changed before its stream was there to hear of it."""
+    monkeypatch.setattr("cmsmcp.core.tasks.watch.LOOK_SECONDS", 60)
+    wanted, read = {"first": lambda task: None}, []
+
+    class Store:
+        def read(self, id: str) -> None:
+            read.append(id)
+            if len(read) == 1:
+                wanted["second"] = lambda task: None
+                watch.wake()
+
+    watch = TaskWatch(Store(), lambda: dict(wanted))
+    watch.wake()
+    end = time.monotonic() + 5
+    while "second" not in read and time.monotonic() < end:
+        time.sleep(0.01)
+    assert "second" in read
+    wanted.clear()
+    watch.wake()
 
 
 def test_a_stream_never_shows_a_task_of_somebody_else(sites) -> None:

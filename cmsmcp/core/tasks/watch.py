@@ -25,11 +25,12 @@ class TaskWatch:
         self._store = store
         self._wanted = wanted
         self._woken = threading.Condition()
-        self._is_running = False
+        self._is_running = self._is_news = False
 
     def wake(self) -> None:
         """Somebody wants to hear of a task from now on."""
         with self._woken:
+            self._is_news = True
             if self._is_running:
                 self._woken.notify()
                 return
@@ -39,13 +40,14 @@ class TaskWatch:
     def _run(self) -> None:
         while True:
             with self._woken:
+                self._is_news = False
                 wanted = self._wanted()
                 if not wanted:
                     self._is_running = False
                     return
             self._look(wanted)
             with self._woken:
-                self._woken.wait(LOOK_SECONDS)
+                self._woken.wait_for(lambda: self._is_news, LOOK_SECONDS)
 
     def _look(self, wanted: Mapping[str, Callable[[Task], None]]) -> None:
         for id, tell in wanted.items():
