@@ -67,10 +67,10 @@ class Feed:
         if is_ending:
             self.end(subscriber, "stopping")
             return
-        self._tenure.wake()
-        if subscriber.tasks:
-            self._watch.wake()
         try:
+            self._tenure.wake()
+            if subscriber.tasks:
+                self._watch.wake()
             self._take_over(subscriber)
         except Exception:
             self._drop(subscriber)

@@ -53,9 +53,10 @@ class TaskDialogue:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         now = time.monotonic()
-        if done <= self._done or now - self._noted_at < NOTE_SECONDS:
-            return
-        self._done, self._noted_at = done, now
+        with self._lock:
+            if done <= self._done or now - self._noted_at < NOTE_SECONDS:
+                return
+            self._done, self._noted_at = done, now
         text = message or (f"{done:g}" if total is None else f"{done:g} of {total:g}")
         try:
             if self._store.note(self._run.id, spoken(text)):
