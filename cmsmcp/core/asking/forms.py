@@ -13,7 +13,6 @@ from cmsmcp.governance.names import is_secret
 MAX_PROPERTIES = 32
 MAX_TEXT = 20_000
 """Characters of one field whose schema names no `maxLength`, and of a key."""
-MAX_CHOICES = 200
 
 
 def check_form(schema: Mapping[str, Any]) -> None:
