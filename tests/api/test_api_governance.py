@@ -17,7 +17,11 @@ PERMITS = "cmsmcp:{falkenried}:permits"
 OVERLAY = f"api:\n  rate_limit: {{requests_per_minute: 1, burst: {BURST}}}\n"
 FILES = {
     "content/sky_objects/huge.md": "---\ntitle: Huge\nfields: {designation: X}\n---\n" + "words " * 50_000,
-    **{f"content/instruments/large-{number}.md": f"---\ntitle: Large {number}\nfields: {{kind: large, operational: true}}\n---\n" + "words " * 15_000 for number in range(5)},
+    **{
+        f"content/instruments/large-{number}.md": f"---\ntitle: Large {number}\nfields: {{kind: large, operational: true}}\n---\n"
+        + "words " * 15_000
+        for number in range(5)
+    },
     "content/posts/leak.md": "---\ntitle: Leak\n---\nConnect to postgres://cms:hunter2hunter2@db.example/site today.\n",
 }
 
