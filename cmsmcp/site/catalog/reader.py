@@ -26,6 +26,7 @@ CHECK_EVERY = 0.2
 _OPCODES = 20_000
 """SQLite instructions between two looks at the deadline: well under a millisecond."""
 
+_MAPPED = 1 << 30
 _ASK_EVERY = 60.0
 
 REBUILD_MARK = "rebuild"
@@ -150,6 +151,8 @@ class CatalogReader:
             connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=2.0)
             connection.execute("PRAGMA query_only = 1")
             connection.execute("PRAGMA cache_size = -8000")
+            # Rows are looked up at random: twice as fast from the system's own cache. The file is replaced or grows, it is never cut.
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         except sqlite3.OperationalError:
             raise Unavailable("The index is being built; try again in a moment.", retry_after=1) from None
         except sqlite3.DatabaseError as error:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62
 """Milliseconds. Stands for "no end" in `unpublish_at`, so that a comparison needs no NULL case."""
+
+OPEN_SQL = f"served AND status = 'published' AND publish_at = 0 AND unpublish_at = {FOREVER}"
+"""Published without bounds, so public at any time: nearly every document. Typed tables keep it as the column `open`, in most indexes."""
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -55,6 +58,12 @@ CREATE TABLE unsearched (row INTEGER PRIMARY KEY);
 
 -- One row for each typed table (site/entries/tables.py): `shape` is JSON of its columns; `live` is 0 while a build fills it.
 CREATE TABLE types (number INTEGER PRIMARY KEY AUTOINCREMENT, slug TEXT NOT NULL, shape TEXT NOT NULL, live INTEGER NOT NULL);
+
+-- Media files (site/catalog/media.py). No times of reading: what has the same state was read before.
+CREATE TABLE media (
+  key TEXT PRIMARY KEY, state TEXT NOT NULL, alt TEXT, figcaption TEXT, width INTEGER, height INTEGER,
+  fault TEXT, fault_path TEXT, fault_line INTEGER
+) WITHOUT ROWID;
 
 -- The last things that readers see differently, as JSON of `core.sharing.Change`: for processes beside the writer.
 CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, change TEXT NOT NULL);

@@ -26,6 +26,12 @@ def visible_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     return f"served AND {wanted}", parameters
 
 
+def visible_typed_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+    """`visible_sql` for a typed table: the same rule, which for what is open (`schema.OPEN_SQL`) takes no more than a look at an index."""
+    visible, parameters = visible_sql(visibility, now)
+    return (f"(open OR {visible})" if "published" in visibility.statuses else visible), parameters
+
+
 def veil_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     """What to put before a question so that it finds only the documents a caller may see, and no diagnostic that names another.
 

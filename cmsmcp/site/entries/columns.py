@@ -30,6 +30,11 @@ BODY = "body"
 WHOLE = "whole"
 """Lists and maps: whether there is a value is all that can be asked."""
 
+_BY_LENGTH = (BOOLEAN, BODY, WHOLE, MANY_TARGETS, NUMBER, DATETIME, ONE, TEXT, LONG, RICH)
+LONGEST = frozenset({LONG, RICH})
+SMALL = frozenset({BOOLEAN, NUMBER, DATETIME})
+"""A few bytes each: the first MOST_BESIDE of them stand in every index of a type."""
+MOST_BESIDE = 8
 INDEXED = frozenset({TEXT, NUMBER, BOOLEAN, DATETIME, ONE})
 MOST_INDEXED = 40
 """Fields of one type that get an index; a type may have 200."""
@@ -78,10 +83,10 @@ def columns_by_type(types: TypeRegistry) -> dict[str, tuple[Column, ...]]:
 
 
 def columns_of(kind: ContentType, types: TypeRegistry) -> tuple[Column, ...]:
-    """A type's columns, those with long texts last."""
+    """A type's columns, the shortest first: what a filter looks at is found without reading past long texts."""
     body = kind.body_field
     found = [(field, group) for field in kind.fields if (group := group_of(field, body)) is not None]
-    found.sort(key=lambda one: one[1] == RICH)
+    found.sort(key=lambda one: _BY_LENGTH.index(one[1]))
     return tuple(
         Column(field.name, group, f"f{number}", related_slug(field, types))
         for number, (field, group) in enumerate(found)

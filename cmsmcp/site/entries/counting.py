@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cmsmcp.site.catalog.reader import Snapshot
@@ -28,20 +27,15 @@ class Counts:
         self._window = (0, 0)
         self._counts: dict[Any, int] = {}
 
-    def count(self, snapshot: Snapshot, now: int, key: Any, ask: Callable[[], int]) -> int:
-        """What `ask` counts. `key` names it; `now` is in milliseconds."""
+    def at(self, snapshot: Snapshot, now: int) -> dict[str, int]:
+        """Those that hold for the snapshot at `now` (ms), by what they count; to be added to."""
         state = tuple(snapshot.rows(_STATE))
         begin, end = self._window
-        if state != self._state or not begin <= now < end:
+        if state != self._state or not begin <= now < end or len(self._counts) >= _KEPT:
             self._counts = {}
             self._window = (now, snapshot.row(_NEXT, {"now": now})[0] or FOREVER)
             self._state = state
-        counts, key = self._counts, repr(key)
-        if key not in counts:
-            if len(counts) >= _KEPT:
-                counts.clear()
-            counts[key] = ask()
-        return counts[key]
+        return self._counts
 
 
 def edition(snapshot: Snapshot, now: int) -> str:

@@ -1,21 +1,25 @@
-"""One list: which rows it has, how many, and which of them a page shows."""
+"""One list: how many rows it has, and which of them a page shows.
+
+A short list is fetched whole, which finds and counts it in one pass, and sorted here. A long one is counted by the database and walked
+along an index.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 
 from cmsmcp.core.entries import Query
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.entries.columns import Column
-from cmsmcp.site.entries.paging import Place, Run, Runs, decode_place, encode_place, ordered
+from cmsmcp.site.entries.paging import Place, Run, Runs, arranged, decode_place, encode_place, ordered
 from cmsmcp.site.entries.query import Bound, Conditions, askable
 from cmsmcp.site.entries.relations import Sight
 from cmsmcp.site.entries.tables import TypeTable
 
-Remember = Callable[[Any, Callable[[], int]], int]
-"""A count by its name: remembered, or asked for."""
+SHORT = 2_000
+"""Rows that take no longer to fetch than it takes to find out how many they are."""
+
+Row = tuple[int, Place]
 
 
 class Listed:
@@ -27,68 +31,89 @@ class Listed:
         self._table = table
         self._query = query
         self._bound = Bound(sight.parameters)
+        self._languages = [self._bound.add(code) for code in languages]
         known = askable(declared)
         self._keys = ordered(query.order, known)
-        conditions = Conditions(table, known, sight.visible, self._bound, sight.table_of).sql(query.conditions)
+        self._conditions = Conditions(table, known, self._languages, sight, self._bound).sql(query.conditions)
         _check_is_filled(table, known, {condition.field for condition in query.conditions} | {order.field for order in query.order})
-        self._where = f"{sight.visible} AND {self._written_in(languages)}{conditions}"
-        self.question = [
+        self._question = [
             "entries", query.type, list(languages), sorted(query.visibility.statuses), query.visibility.owner,
             [[one.field, one.operator, one.value] for one in query.conditions], [[one.field, one.descending] for one in query.order],
         ]  # fmt: skip
-        """What a cursor belongs to."""
 
-    def count(self) -> int:
-        return self._count("")
+    def page(self, counts: MutableMapping[str, int]) -> tuple[int, list[int], str | None]:
+        """How many rows there are, those of the page, and the cursor of the page after it. `counts`: what is known, to be added to."""
+        place = decode_place(self._question, self._query.cursor, self._keys) if self._query.cursor is not None else None
+        skipped, most = (self._query.page - 1) * self._query.limit, self._query.limit + 1
+        name = repr(self._question)
+        total = counts.get(name)
+        if total is None or total <= SHORT:
+            whole = self._fetched(self._select(self._every_language(), "", SHORT + 1)) if self._query.conditions else None
+            if whole is not None and len(whole) <= SHORT:
+                counts[name] = len(whole)
+                return len(whole), *self._cut(arranged(whole, self._keys, place)[skipped : skipped + most])
+        if total is None:
+            total = counts[name] = self._count("")
+        return total, *self._cut(self._walk(place, skipped, most, counts))
 
-    def page(self, remember: Remember) -> tuple[list[int], str | None]:
-        """Rows, and the cursor of the page after this one."""
+    def _cut(self, found: Sequence[Row]) -> tuple[list[int], str | None]:
+        limit = self._query.limit
+        rows = [row for row, _ in found[:limit]]
+        return rows, encode_place(self._question, found[limit - 1][1]) if len(found) > limit else None
+
+    def _walk(self, place: Place | None, skipped: int, most: int, counts: MutableMapping[str, int]) -> list[Row]:
+        """From the first runs that have them."""
         runs = Runs(self._keys, self._bound)
-        if self._query.cursor is None:
-            found = self._walk(runs.all(), (self._query.page - 1) * self._query.limit, remember)
-        else:
-            found = self._walk(runs.after(decode_place(self.question, self._query.cursor, self._keys)), 0, remember)
-        rows = [row for row, _ in found[: self._query.limit]]
-        more = len(found) > self._query.limit
-        return rows, encode_place(self.question, found[self._query.limit - 1][1]) if more else None
-
-    def _walk(self, runs: Sequence[Run], skipped: int, remember: Remember) -> list[tuple[int, Place]]:
-        """One more than a page has, from the first runs that have them."""
-        found: list[tuple[int, Place]] = []
-        for run in runs:
-            missing = self._query.limit + 1 - len(found)
-            if not missing:
+        found: list[Row] = []
+        for run in runs.all() if place is None else runs.after(place):
+            if len(found) == most:
                 break
-            rows = self._rows(run, skipped, missing)
+            rows = self._run(run, skipped, most - len(found))
             if rows:
                 skipped = 0
             elif skipped:
-                skipped = max(0, skipped - remember([self.question, run.where], partial(self._count, run.where)))
+                name = repr([self._question, run.where])
+                if name not in counts:
+                    counts[name] = self._count(run.where)
+                skipped = max(0, skipped - counts[name])
             found += rows
         return found
 
-    def _rows(self, run: Run, skipped: int, most: int) -> list[tuple[int, Place]]:
-        keys = "".join(f", {column.sql}" for column, _ in self._keys)
-        rows = self._sight.snapshot.rows(
-            f"SELECT e.row, e.url{keys} FROM {self._table.name} AS e WHERE {self._where}{run.where} ORDER BY {run.order} LIMIT :most"
-            " OFFSET :skipped",
-            {**self._bound.values, "most": most, "skipped": skipped},
-        )
-        return [(row, Place(tuple(values), url)) for row, url, *values in rows]
+    def _run(self, run: Run, skipped: int, most: int) -> list[Row]:
+        """Languages are merged, each in the order of its index."""
+        parts = [self._select(self._language(number), run.where) for number in range(len(self._languages))]
+        return self._fetched(f"{' UNION ALL '.join(parts)} ORDER BY {run.order} LIMIT {most:d} OFFSET {skipped:d}")
+
+    def _select(self, language: str, where: str, most: int | None = None) -> str:
+        """Row, URL, the values of the order, and whether each is missing: `Runs` sorts by these numbers."""
+        keys = "".join(f", {column.sql}" for column, _ in self._keys) + "".join(f", {column.sql} IS NULL" for column, _ in self._keys)
+        return f"SELECT e.row, e.url{keys} {self._from(language, where)}" + (f" LIMIT {most:d}" if most is not None else "")
+
+    def _fetched(self, sql: str) -> list[Row]:
+        keys = len(self._keys)
+        return [(row, Place(tuple(values[:keys]), url)) for row, url, *values in self._sight.snapshot.rows(sql, self._bound.values)]
 
     def _count(self, where: str) -> int:
-        sql = f"SELECT count(*) FROM {self._table.name} AS e WHERE {self._where}{where}"
-        return int(self._sight.snapshot.row(sql, self._bound.values)[0])
+        return int(self._sight.snapshot.row(f"SELECT count(*) {self._from(self._every_language(), where)}", self._bound.values)[0])
 
-    def _written_in(self, languages: Sequence[str]) -> str:
-        names = [self._bound.add(code) for code in languages]
-        if len(names) == 1:
-            return f"e.lang = {names[0]}"
-        options = [f"e.lang = {names[0]}"]
-        for number, name in enumerate(names[1:], 1):
-            nearer = f"SELECT 1 FROM {self._table.name} AS n WHERE n.lang IN ({', '.join(names[:number])}) AND {self._sight.visible}"
-            options.append(f"(e.lang = {name} AND NOT EXISTS ({nearer} AND n.key = e.key) AND NOT EXISTS ({nearer} AND n.slug = e.slug))")
-        return f"({' OR '.join(options)})"
+    def _from(self, language: str, where: str) -> str:
+        return f"FROM {self._table.name} AS e WHERE {self._sight.visible_typed} AND {language}{self._conditions}{where}"
+
+    def _every_language(self) -> str:
+        if len(self._languages) == 1:
+            return self._language(0)
+        nearest = " ".join(f"WHEN {name} THEN {self._unless_nearer(number)}" for number, name in enumerate(self._languages))
+        return f"e.lang IN ({', '.join(self._languages)}) AND CASE e.lang {nearest} END"
+
+    def _language(self, number: int) -> str:
+        return f"e.lang = {self._languages[number]}" + (f" AND {self._unless_nearer(number)}" if number else "")
+
+    def _unless_nearer(self, number: int) -> str:
+        """Not where a nearer language has the same entry: by its path below the language folder, else by its slug."""
+        if not number:
+            return "1"
+        nearer = f"FROM {self._table.name} AS n WHERE n.lang IN ({', '.join(self._languages[:number])}) AND {self._sight.visible_typed}"
+        return f"NOT EXISTS (SELECT 1 {nearer} AND n.key = e.key) AND NOT EXISTS (SELECT 1 {nearer} AND n.slug = e.slug)"
 
 
 def _check_is_filled(table: TypeTable, known: Mapping[str, Column], named: Iterable[str]) -> None:

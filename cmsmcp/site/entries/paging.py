@@ -18,13 +18,16 @@ from cmsmcp.site.entries.columns import LONG, NUMBER, SORTABLE, TEXT, Column
 from cmsmcp.site.entries.query import NEVER_EMPTY, Bound
 
 _SHOWN = 60
+_FIRST = 3
+"""Number of the first value of the order among what is selected."""
 _POSITION = (str, str)
 """Of a cursor: JSON of the order's values, and the URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of the list: `where` begins with AND or is empty; `order` is what ORDER BY takes."""
+    """A stretch of the list: `where` begins with AND or is empty; `order` is what ORDER BY takes, as numbers of what is selected: row, URL,
+    the values of the order, and whether each is missing."""
 
     where: str
     order: str
@@ -60,15 +63,14 @@ class Runs:
     def __init__(self, keys: Sequence[tuple[Column, bool]], bound: Bound) -> None:
         self._keys = keys
         self._bound = bound
-        self._url = f"e.url{_direction(bool(keys) and keys[-1][1])}"
+        self._url = f"2{_direction(_last(keys))}"
 
     def all(self) -> list[Run]:
         return list(self._from("", 0))
 
     def after(self, place: Place) -> list[Run]:
         pinned = [self._pinned(column, value) for (column, _), value in zip(self._keys, place.values, strict=True)]
-        last = bool(self._keys) and self._keys[-1][1]
-        runs = [Run("".join(pinned) + f" AND e.url {'<' if last else '>'} {self._bound.add(place.url)}", self._url)]
+        runs = [Run("".join(pinned) + f" AND e.url {'<' if _last(self._keys) else '>'} {self._bound.add(place.url)}", self._url)]
         for number in reversed(range(len(self._keys))):
             (column, descending), value, before = self._keys[number], place.values[number], "".join(pinned[:number])
             if value is not None:
@@ -89,15 +91,33 @@ class Runs:
     def _order(self, number: int, *, sure: bool = False) -> str:
         """From the key of that number on; `sure`: it has a value throughout the run."""
         parts = []
-        for column, descending in self._keys[number:]:
+        for place, (column, descending) in enumerate(self._keys[number:], _FIRST + number):
             if not sure and column.name not in NEVER_EMPTY:
-                parts.append(f"{column.sql} IS NULL")
-            parts.append(column.sql + _direction(descending))
+                parts.append(f"{place + len(self._keys)}")
+            parts.append(f"{place}{_direction(descending)}")
             sure = False
         return ", ".join([*parts, self._url])
 
     def _pinned(self, column: Column, value: Any) -> str:
         return f" AND {column.sql} IS NULL" if value is None else f" AND {column.sql} = {self._bound.add(value)}"
+
+
+def arranged(rows: list[tuple[int, Place]], keys: Sequence[tuple[Column, bool]], after: Place | None) -> list[tuple[int, Place]]:
+    """A whole list in the same order, from behind a place on. Text compares as the database has it, by code point."""
+    mark = (0, after) if after is not None else None
+    found = [*rows, mark] if mark is not None else list(rows)
+    # Each sort leaves what ties as it was, and the mark is behind what it ties with.
+    found.sort(key=lambda one: one[1].url, reverse=_last(keys))
+    for number, (_, descending) in reversed(list(enumerate(keys))):
+        given = [one for one in found if one[1].values[number] is not None]
+        given.sort(key=lambda one, number=number: one[1].values[number], reverse=descending)  # type: ignore[misc]
+        found = given + [one for one in found if one[1].values[number] is None]
+    return found if mark is None else found[found.index(mark) + 1 :]
+
+
+def _last(keys: Sequence[tuple[Column, bool]]) -> bool:
+    """Whether what ties goes backwards too."""
+    return bool(keys) and keys[-1][1]
 
 
 def _direction(descending: bool) -> str:

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cmsmcp.core.entries import MAX_CONDITIONS, MAX_LISTED, OWN_FIELDS, Condition
 from cmsmcp.protocol.errors import InvalidArguments
 from cmsmcp.site.catalog.visibility import STATUS_SQL
-from cmsmcp.site.entries.columns import BODY, BOOLEAN, DATETIME, MANY_TARGETS, NUMBER, ONE, OPERATORS_OF, TEXT, Column, plain
+from cmsmcp.site.entries.columns import (
+    BODY,
+    BOOLEAN,
+    DATETIME,
+    INDEXED,
+    MANY_TARGETS,
+    NUMBER,
+    ONE,
+    OPERATORS_OF,
+    SMALL,
+    TEXT,
+    Column,
+    plain,
+)
+from cmsmcp.site.entries.relations import Sight
 from cmsmcp.site.entries.tables import TypeTable
 from cmsmcp.site.times import read_moment
 
@@ -50,24 +64,26 @@ def askable(columns: Iterable[Column]) -> dict[str, Column]:
 
 
 class Conditions:
-    """Writes conditions on what is `known`, for one caller. `visible` is the rule over whatever table a sub-select names; `table_of` finds
-    a type's table."""
+    """Writes conditions on what is `known`, for what one caller sees. `languages` are the names of those the list is in."""
 
-    def __init__(
-        self, table: TypeTable, known: Mapping[str, Column], visible: str, bound: Bound, table_of: Callable[[str], TypeTable]
-    ) -> None:
+    def __init__(self, table: TypeTable, known: Mapping[str, Column], languages: Iterable[str], sight: Sight, bound: Bound) -> None:
         self._table = table
         self._known = known
-        self._visible = visible
+        self._languages = ", ".join(languages)
+        self._visible = sight.visible_typed
+        self._table_of = sight.table_of
         self._bound = bound
-        self._table_of = table_of
+        self._alone = self._named = False
 
     def sql(self, conditions: Iterable[Condition]) -> str:
         """All of them, each after an AND. Raises InvalidArguments that names what exists."""
         conditions = tuple(conditions)
         if len(conditions) > MAX_CONDITIONS:
             raise InvalidArguments(f"At most {MAX_CONDITIONS} filters can be given.", argument="filters")
-        return "".join(f" AND {self._one(checked(condition, self._known), condition)}" for condition in conditions)
+        self._alone = len(conditions) == 1
+        columns = {condition.field: checked(condition, self._known) for condition in conditions}
+        self._named = any(one.operator in ("eq", "in") and columns[one.field].kind in (TEXT, ONE) for one in conditions)
+        return "".join(f" AND {self._one(columns[condition.field], condition)}" for condition in conditions)
 
     def _one(self, column: Column, condition: Condition) -> str:
         operator, values = condition.operator, _values(column, condition)
@@ -79,18 +95,30 @@ class Conditions:
             return self._contains(column, values[0])
         if operator == "ne":
             return f"{column.sql} IS NOT {self._bound.add(values[0])}"
+        if operator == "eq":
+            return f"{column.sql} = {self._bound.add(values[0])}"
         if operator in _SIGNS:
-            return f"{column.sql} {_SIGNS[operator]} {self._bound.add(values[0])}"
+            # The index of what is named holds small values too: SQLite, which guesses how much a range leaves, is kept (by a plus) from
+            # reading that of the range, which holds no names.
+            keep = "+" if self._named and column.kind in SMALL else ""
+            return f"{keep}{column.sql} {_SIGNS[operator]} {self._bound.add(values[0])}"
         listed = f"{column.sql} {{}}IN ({self._bound.list(values)})"
         return f"({column.sql} IS NULL OR {listed.format('NOT ')})" if operator == "nin" else listed.format("")
 
     def _contains(self, column: Column, value: str) -> str:
-        if column.kind != BODY:
-            return f"instr({column.sql}, {self._bound.add(value)})"
-        # A body is kept as it was typed, composed or not.
-        typed = dict.fromkeys((value, unicodedata.normalize("NFD", value)))
-        found = " OR ".join(f"instr(bodies.body, {self._bound.add(one)})" for one in typed)
-        return f"EXISTS (SELECT 1 FROM bodies WHERE bodies.row = e.row AND ({found}))"
+        if column.kind == BODY:
+            # A body is kept as it was typed, composed or not.
+            typed = dict.fromkeys((value, unicodedata.normalize("NFD", value)))
+            found = " OR ".join(f"instr(bodies.body, {self._bound.add(one)})" for one in typed)
+            return f"EXISTS (SELECT 1 FROM bodies WHERE bodies.row = e.row AND ({found}))"
+        name = self._bound.add(value)
+        if not self._alone or column.name in NEVER_EMPTY:
+            return f"instr({column.sql}, {name})"
+        # Nothing else narrows the list: an index that holds the text, else the table, is read from end to end, and only what is found is
+        # looked up.
+        keep = "" if column.kind in INDEXED else "+"
+        inner = f"SELECT s.row FROM {self._table.name} AS s WHERE {keep}s.lang IN ({self._languages})"
+        return f"e.row IN ({inner} AND instr(s{column.sql.removeprefix('e')}, {name}))"
 
     def _relation(self, column: Column, operator: str, values: list[Any]) -> str:
         target = self._table_of(column.related).name

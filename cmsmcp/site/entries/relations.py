@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import InvalidArguments
 from cmsmcp.site.catalog.reader import Snapshot
 from cmsmcp.site.entries.columns import MANY_TARGETS, ONE, plain
@@ -18,6 +19,9 @@ from cmsmcp.site.entries.tables import TypeTable
 
 MOST_REACHED = 2_000
 """Entries that one level of relations may lead to: more would not fit into an answer."""
+
+_OF_KIND = "+type = kind"
+"""The plus keeps SQLite from looking through all that a type has."""
 
 Target = tuple[str, str]
 """The slug of a content type, and the slug or id of an entry of it, as written."""
@@ -35,12 +39,14 @@ class Incoming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one caller sees at one moment: `visible` is the rule as a condition, `parameters` its values."""
+    """What one caller sees at one moment: the rule as a condition on `documents` and on typed tables, and the values of both."""
 
     snapshot: Snapshot
     visible: str
+    visible_typed: str
     parameters: Mapping[str, Any]
     table_of: Callable[[str], TypeTable]
+    deadline: Deadline
 
 
 def visible_targets(sight: Sight, targets: Iterable[Target]) -> set[Target]:
@@ -48,9 +54,11 @@ def visible_targets(sight: Sight, targets: Iterable[Target]) -> set[Target]:
     spelled = _spelled(targets)
     if not spelled:
         return set()
+    named = " OR ".join(
+        f"EXISTS (SELECT 1 FROM documents WHERE {name} = ref AND {_OF_KIND} AND {sight.visible})" for name in ("slug", "id")
+    )
     rows = sight.snapshot.rows(
-        "SELECT kind, ref FROM (SELECT value ->> 0 AS kind, value ->> 1 AS ref FROM json_each(:targets)) WHERE EXISTS "
-        f"(SELECT 1 FROM documents WHERE (slug = ref OR id = ref) AND type = kind AND {sight.visible})",
+        f"SELECT kind, ref FROM (SELECT value ->> 0 AS kind, value ->> 1 AS ref FROM json_each(:targets)) WHERE {named}",
         {**sight.parameters, "targets": json.dumps(list(spelled))},
     )
     return {target for kind, ref in rows for target in spelled[kind, ref]}
@@ -62,7 +70,7 @@ def resolved(sight: Sight, targets: Iterable[Target]) -> dict[Target, dict[str, 
     if not spelled:
         return {}
     named = " UNION ".join(
-        f"SELECT kind, ref, type, key, slug FROM wanted JOIN documents ON type = kind AND {name} = ref WHERE {sight.visible}"
+        f"SELECT kind, ref, type, key, slug FROM wanted JOIN documents ON {_OF_KIND} AND {name} = ref WHERE {sight.visible}"
         for name in ("slug", "id")
     )
     # The nearest kin last, so that it is what remains: the same path below the language folder before the same slug.
@@ -70,7 +78,7 @@ def resolved(sight: Sight, targets: Iterable[Target]) -> dict[Target, dict[str, 
         "WITH wanted AS (SELECT value ->> 0 AS kind, value ->> 1 AS ref FROM json_each(:targets)),"
         f" named AS ({named})"
         " SELECT n.kind, n.ref, documents.lang, documents.row, 0 AS kin FROM named AS n JOIN documents"
-        f" ON documents.type = n.type AND documents.slug = n.slug WHERE {sight.visible}"
+        f" ON +documents.type = n.type AND documents.slug = n.slug WHERE {sight.visible}"
         " UNION ALL SELECT n.kind, n.ref, documents.lang, documents.row, 1 FROM named AS n JOIN documents"
         f" ON documents.key = n.key WHERE {sight.visible} ORDER BY kin",
         {**sight.parameters, "targets": json.dumps(list(spelled))},
@@ -91,7 +99,7 @@ def incoming(sight: Sight, side: tuple[str, str, str], keys: Iterable[str], chai
         return {}
     languages = {f"lang{number}": code for number, code in enumerate(chain)}
     spelled = " UNION ".join(
-        f"SELECT key, {name} AS ref FROM {table.name} WHERE key IN (SELECT value FROM json_each(:keys)) AND {sight.visible}"
+        f"SELECT key, {name} AS ref FROM {table.name} WHERE key IN (SELECT value FROM json_each(:keys)) AND {sight.visible_typed}"
         for name in ("slug", "id")
     )
     if column.kind == ONE:
@@ -100,7 +108,7 @@ def incoming(sight: Sight, side: tuple[str, str, str], keys: Iterable[str], chai
         joined = f"{source.targets} AS l ON l.field = {column.number} AND l.target = s.ref JOIN {source.name} AS o ON o.row = l.row"
     rows = sight.snapshot.rows(
         f"WITH spelled AS ({spelled}) SELECT DISTINCT s.key, o.key, o.lang, o.url, o.row, o.id FROM spelled AS s JOIN {joined}"
-        f" WHERE o.lang IN ({', '.join(f':{name}' for name in languages)}) AND {sight.visible} LIMIT :most",
+        f" WHERE o.lang IN ({', '.join(f':{name}' for name in languages)}) AND {sight.visible_typed} LIMIT :most",
         {**sight.parameters, **languages, "keys": json.dumps(list(keys)), "most": MOST_REACHED + 1},
     )
     check_reach(len(rows), field)

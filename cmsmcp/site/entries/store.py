@@ -15,7 +15,7 @@ from cmsmcp.core.entries import MAX_PAGES, Found, Listing, Query
 from cmsmcp.protocol.errors import ContentTypeNotFound, InvalidArguments, NotFound, Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader, Snapshot
 from cmsmcp.site.catalog.state import IndexState
-from cmsmcp.site.catalog.visibility import visible_sql
+from cmsmcp.site.catalog.visibility import visible_sql, visible_typed_sql
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.entries.columns import columns_of
@@ -54,8 +54,7 @@ class TypedEntries:
         languages = tuple(dict.fromkeys((code, *self._codes(query.fallbacks or ()))))
         with self._sight(query, deadline) as (sight, now):
             listed = Listed(sight, sight.table_of(kind.slug), columns_of(kind, self._types), query, languages)
-            total = self._counts.count(sight.snapshot, now, listed.question, listed.count)
-            rows, cursor = listed.page(lambda key, ask: self._counts.count(sight.snapshot, now, key, ask))
+            total, rows, cursor = listed.page(self._counts.at(sight.snapshot, now))
             items = self._give(sight, kind, rows, query, tree)
         return Listing(items, total, cursor)
 
@@ -92,7 +91,7 @@ class TypedEntries:
             rank = " ".join(f"WHEN :{name} THEN {number}" for number, name in enumerate(names))
             rows = sight.snapshot.rows(
                 f"SELECT row FROM {sight.table_of(kind.slug).name} WHERE lang IN ({', '.join(f':{name}' for name in names)})"
-                f" AND {sight.visible} ORDER BY CASE lang {rank} END, url LIMIT 1",
+                f" AND {sight.visible_typed} ORDER BY CASE lang {rank} END, url LIMIT 1",
                 {**sight.parameters, **names},
             )
             given = self._give(sight, kind, [row for (row,) in rows], query, tree)
@@ -111,8 +110,9 @@ class TypedEntries:
         self._state.await_ready(deadline)
         now = self._clock()
         visible, parameters = visible_sql(query.visibility, now)
+        typed, _ = visible_typed_sql(query.visibility, now)
         with self._reader.snapshot(deadline) as snapshot:
-            yield Sight(snapshot, visible, parameters, lambda slug: self._find_table(snapshot, slug)), now
+            yield Sight(snapshot, visible, typed, parameters, lambda slug: self._find_table(snapshot, slug), deadline), now
 
     def _find_table(self, snapshot: Snapshot, slug: str) -> TypeTable:
         found = snapshot.row("SELECT number, slug, shape FROM types WHERE slug = ? AND live", (slug,))

@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cmsmcp.site.entries.columns import INDEXED, MOST_INDEXED, Column, columns_from, shape_of, sql_type
+from cmsmcp.site.catalog.schema import OPEN_SQL
+from cmsmcp.site.entries.columns import INDEXED, LONGEST, MOST_BESIDE, MOST_INDEXED, SMALL, Column, columns_from, shape_of, sql_type
 
 _VEIL = ("lang", "status", "publish_at", "unpublish_at", "owner")
 _OWN = ("row", "id", "key", "slug", "url", *_VEIL)
 _ADDED = ("published_at", "created_at", "updated_at", "author")
-_TYPES = {"publish_at": "INTEGER", "unpublish_at": "INTEGER", "row": "INTEGER PRIMARY KEY"}
-_ADDED_TYPES = {"author": "TEXT"}
+_VEILED = (
+    f"row INTEGER PRIMARY KEY, lang TEXT, open INTEGER GENERATED ALWAYS AS ({OPEN_SQL}) STORED, served INTEGER NOT NULL DEFAULT 1,"
+    " status TEXT, publish_at INTEGER, unpublish_at INTEGER, owner TEXT, author TEXT"
+)
 _SAMPLED = 1_000
 
 TypedDocument = tuple[Sequence[Any], Sequence[Any], Sequence[tuple[int, int, str]]]
@@ -137,10 +140,10 @@ def _names(table: TypeTable) -> str:
 
 
 def _made(table: TypeTable) -> Iterator[str]:
-    own = [f"{name} {_TYPES.get(name, 'TEXT')}" for name in _OWN]
-    added = [f"{name} {_ADDED_TYPES.get(name, 'INTEGER')}" for name in _ADDED]
-    fields = [f"{column.sql} {sql_type(column)}" for column in table.columns]
-    yield f"CREATE TABLE {table.name} ({', '.join([*own, 'served INTEGER NOT NULL DEFAULT 1', *added, *fields])})"
+    fields = {column.sql: sql_type(column) for column in table.columns if column.kind not in LONGEST}
+    types = {name: "INTEGER" for name in _ADDED if name != "author"} | fields | dict.fromkeys(("url", "id", "key", "slug"), "TEXT")
+    types |= {column.sql: sql_type(column) for column in table.columns if column.kind in LONGEST}
+    yield f"CREATE TABLE {table.name} ({_VEILED}, {', '.join(f'{name} {kind}' for name, kind in types.items())})"
     yield (
         f"CREATE TABLE {table.targets} (row INTEGER, field INTEGER, position INTEGER, target TEXT, PRIMARY KEY (row, field, position))"
         " WITHOUT ROWID"
@@ -149,9 +152,12 @@ def _made(table: TypeTable) -> Iterator[str]:
 
 def _indexes(table: TypeTable) -> Iterator[str]:
     for name in ("id", "key", "slug"):
-        yield f"CREATE INDEX {table.name}_{name} ON {table.name} ({name})"
-    yield f"CREATE INDEX {table.name}_url ON {table.name} (lang, url)"
+        yield f"CREATE INDEX {table.name}_{name} ON {table.name} ({name}, lang, open)"
+    beside = [column.sql for column in table.columns if column.kind in SMALL][:MOST_BESIDE]
+    yield f"CREATE INDEX {table.name}_url ON {table.name} ({', '.join(['lang', 'url', 'open', *beside])})"
     sorted_by = [*_ADDED, *(column.sql for column in table.columns if column.kind in INDEXED)]
     for name in sorted_by[: MOST_INDEXED + len(_ADDED)]:
-        yield f"CREATE INDEX {table.name}_{name} ON {table.name} (lang, {name}, url)"
+        # What else is often asked stands in the index, so that most rows need not be looked up to be passed over.
+        columns = ["lang", name, "url", "open", *(one for one in beside if one != name)]
+        yield f"CREATE INDEX {table.name}_{name} ON {table.name} ({', '.join(columns)})"
     yield f"CREATE INDEX {table.targets}_by ON {table.targets} (field, target)"
