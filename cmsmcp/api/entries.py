@@ -21,6 +21,7 @@ from cmsmcp.core.ports import ContentTypes
 from cmsmcp.protocol.errors import ResultTooLarge
 
 FEWER = "Lower limit, or name the fields you need in fields."
+FEWER_WHOLE = "Lower limit, populate less, or name the fields you need in fields."
 
 
 def read_entries(asked: Asked) -> Answer:
@@ -39,8 +40,9 @@ def read_entries(asked: Asked) -> Answer:
         "limit": query.limit, "next_cursor": listing.next_cursor,
     }  # fmt: skip
     locales = tuple(dict.fromkeys(found.locale for found in listing.items))
+    hint = FEWER_WHOLE if query.populate else FEWER
     try:
-        return answer(body, asked.call, FEWER, locales=locales, tag=tag, links=_links(asked.pairs, query, listing))
+        return answer(body, asked.call, hint, locales=locales, tag=tag, links=_links(asked.pairs, query, listing))
     except ResultTooLarge as error:
         raise _explained(error, listing.items, query) from None
 
