@@ -17,13 +17,13 @@ MAY_IMPORT = {
     "governance": {"cmsmcp.protocol.errors", "cmsmcp.core.ports"},
     "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
     "capabilities": {
-        "cmsmcp.core.capability", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors",
-        "marshmallow",
+        "cmsmcp.__version__", "cmsmcp.core.capability", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.protocol.cursor",
+        "cmsmcp.protocol.errors", "cmsmcp.schema", "marshmallow",
     },
     "site": {
         "cmsmcp.core.deadline", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor",
         "cmsmcp.protocol.errors", "cmsmcp.__version__",
-        "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
+        "markdown_it", "nh3", "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {
         "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.core.tasks.ports", "cmsmcp.governance", "cmsmcp.protocol.errors",

@@ -52,7 +52,7 @@ class DocumentSchema(SummarySchema):
     """A whole document. `locale` is the one asked for, `lang` the one served."""
 
     locale = fields.String()
-    path = fields.String(metadata={"description": "Source file, relative to the site"})
+    path = fields.String(metadata={"description": "Source file"})
     layout = fields.String()
     last_editor = fields.String()
     created_at = fields.String(allow_none=True)
@@ -98,7 +98,7 @@ class PageInput(Schema):
 
 class PageOutput(Schema):
     total = fields.Integer(required=True)
-    next_cursor = fields.String(allow_none=True, metadata={"description": "Pass as cursor for the next page; null on the last"})
+    next_cursor = fields.String(allow_none=True, metadata={"description": "For the next page; null on the last"})
 
 
 def summary_of(document: Document, names: Sequence[str] | None) -> dict[str, Any]:

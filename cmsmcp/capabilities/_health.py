@@ -17,4 +17,4 @@ class HealthSchema(Schema):
     uptime_seconds = fields.Float()
     checks = fields.List(fields.Nested(CheckSchema), required=True)
     content = fields.Dict(keys=fields.String(), values=fields.Raw(), metadata={"description": "Counts"})
-    storage = fields.Dict(keys=fields.String(), values=fields.Integer(), metadata={"description": "Bytes and counts of files"})
+    storage = fields.Dict(keys=fields.String(), values=fields.Integer(), metadata={"description": "Bytes, files"})

@@ -8,11 +8,11 @@ from cmsmcp.protocol.errors import InvalidArguments
 
 
 class Input(Schema):
-    path = text("One path of the definition, such as /orders/{id}; omit for the whole", most=1_000)
+    path = text("One path of it, such as /orders/{id}; omit for all", most=1_000)
 
 
 class Output(Schema):
-    path = fields.String(required=True, metadata={"description": "File, relative to the site"})
+    path = fields.String(required=True, metadata={"description": "File of the site"})
     format = fields.String(required=True)
     version = fields.String(allow_none=True)
     title = fields.String(allow_none=True)

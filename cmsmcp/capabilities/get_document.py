@@ -7,7 +7,7 @@ from cmsmcp.core.capability import Call, tool
 
 
 class Input(Schema):
-    slug = text("Slug; add type or lang when it is ambiguous")
+    slug = text("Slug; with type or lang if ambiguous")
     url = text("URL path", most=2_000)
     id = text("Id, as lists return it", most=1_000)
     type = text("Content type")

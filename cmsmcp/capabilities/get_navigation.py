@@ -7,7 +7,7 @@ from cmsmcp.core.capability import Call, tool
 
 
 class Input(Schema):
-    lang = text("Language or locale of the page index; default: the site's")
+    lang = text("Language of the page index")
 
 
 class EntrySchema(Schema):

@@ -11,7 +11,7 @@ class Input(PageInput):
     type = text("Content type")
     lang = text("Language or locale")
     status = status()
-    tag = text("Term of the taxonomy tags")
+    tag = text("Term of tags")
     taxonomy = text("Taxonomy; needs term")
     term = text("Term of taxonomy")
     updated_after = text("ISO date or time, inclusive", most=40)

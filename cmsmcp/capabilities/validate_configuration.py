@@ -28,7 +28,7 @@ class Output(Schema):
     warning_count = fields.Integer(required=True)
     checks = fields.Dict(keys=fields.String(), values=fields.Integer(), required=True, metadata={"description": "Findings per check"})
     findings = fields.List(fields.Nested(FindingSchema), required=True)
-    truncated = fields.Boolean(required=True, metadata={"description": "More findings match; narrow with severity or check"})
+    truncated = fields.Boolean(required=True, metadata={"description": "More match; narrow it"})
 
 
 @tool(

@@ -9,7 +9,7 @@ from cmsmcp.schema.catalog import Catalog
 FORMATS = ("json-schema", "typescript", "openapi", "graphql-sdl")
 
 
-def export(catalog: Catalog, format_: str, slug: str | None, release: str) -> str:
+def export(catalog: Catalog, format_: str, slug: str | None, release: str, *, indent: bool = True) -> str:
     """One of FORMATS, of all types or of one (and what it leads to), ending in a line break. InvalidArguments for a type that is none."""
     if format_ == "typescript":
         from cmsmcp.schema.typescript import typescript
@@ -22,11 +22,12 @@ def export(catalog: Catalog, format_: str, slug: str | None, release: str) -> st
     if format_ == "openapi":
         from cmsmcp.schema.openapi import openapi
 
-        return _written(openapi(catalog, release, slug))
+        return _written(openapi(catalog, release, slug), indent)
     from cmsmcp.schema.json_schema import json_schema
 
-    return _written(json_schema(catalog, slug))
+    return _written(json_schema(catalog, slug), indent)
 
 
-def _written(document: object) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+def _written(document: object, indent: bool) -> str:
+    separators = None if indent else (",", ":")
+    return json.dumps(document, ensure_ascii=False, indent=2 if indent else None, separators=separators) + "\n"
