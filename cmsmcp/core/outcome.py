@@ -53,14 +53,19 @@ ACCEPTED = Outcome(status=202)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Work that gives an outcome; to be called once, in any thread. `talks`: it may send messages of its own before that.
+    """Work that gives an outcome; to be called once, in any thread. `may_talk` says whether it may send messages of its own before that.
 
     `era` is that of the request, None for a batch.
     """
 
     work: Callable[[], Outcome]
-    talks: bool = False
+    may_talk: Callable[[], bool] = lambda: False
     era: Era | None = None
+
+    @property
+    def talks(self) -> bool:
+        """Found out when a door asks: it takes the registry, and the thread that reads a pipe must not load that."""
+        return self.may_talk()
 
     def __call__(self) -> Outcome:
         return self.work()

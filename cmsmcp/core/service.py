@@ -122,12 +122,13 @@ class Service:
             return failed(error, message.id, unknown_method=404 if isinstance(era, Era) and era.modern else 200)
         if method.at_once:
             return self._answer(exchange, method)
-        self._flights.add(exchange)
-        return Pending(partial(self._answer, exchange, method), out is not None and method.talks(exchange), known)
+        return Pending(partial(self._answer, exchange, method), lambda: out is not None and method.talks(exchange), known)
 
     def _answer(self, exchange: Exchange, method: Method) -> Outcome:
         is_open = False  # a stream is in flight until it is closed
         try:
+            if not method.at_once:
+                self._flights.add(exchange)
             result = method.run(exchange)
             if isinstance(result, Stream):
                 is_open = not exchange.flight.cancelled

@@ -73,7 +73,7 @@ class Told:
             finally:
                 self.ended.set()
 
-        return Pending(work, self.talks and out is not None, self.era)
+        return Pending(work, lambda: self.talks and out is not None, self.era)
 
     def listen(self, caller: Caller, connection: Connection) -> Outcome:
         return Outcome(stream=self.open())

@@ -13,6 +13,7 @@ from cmsmcp.core.asking import state
 from cmsmcp.core.capability import Blocks, prompt, resource, tool
 from cmsmcp.core.dialogue import Elicit, ListRoots, Sample
 from cmsmcp.core.ports import Caller
+from cmsmcp.core.session import Connection
 
 DECLARATION: dict[str, Any] = {"scope": "read:content", "audit": "test.ask", "talks": True}
 SAMPLE = Sample({"messages": [{"role": "user", "content": {"type": "text", "text": "?"}}], "maxTokens": 10})
@@ -282,6 +283,17 @@ def test_a_door_is_told_which_requests_may_speak_before_their_reply(site) -> Non
     for method, params, talks in [*cases, ("resources/read", {"uri": 5}, False), ("tools/list", {}, False)]:
         site.one.ask(method, params)
         assert site.one.begun.talks is talks, (method, params)
+
+
+def test_what_is_not_begun_has_loaded_nothing_and_leaves_nothing(site) -> None:
+    """ST-07: whoever reads a pipe goes on reading. A door that has no room for a stream never begins it."""
+    service = site.one.service
+    used = []
+    object.__setattr__(service.ports, "registry", lambda: used.append("registry") or site.registry)
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}'
+    begun = service.begin(call, site.one.caller, Connection("2025-11-25", session="s1"), {}, site.one.out)
+    assert (used, service._flights._held) == ([], {})
+    assert begun.talks and used
 
 
 def test_a_tool_that_never_asks_ignores_answers_and_state(site) -> None:
