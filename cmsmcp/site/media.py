@@ -14,13 +14,14 @@ from urllib.parse import unquote
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.urls import encode_segment
 from cmsmcp.site.walk import walk
 
 COLLECTIONS = ("images", "videos", "audio", "documents", "uploads", "assets")
 SCHEME = "media:"
 MAX_FILES = 100_000
 _ALIASES = {"video": "videos"}
-_SIDECAR = ".meta.yaml"
+SIDECAR = ".meta.yaml"
 _DERIVED = re.compile(r"\.(version|trash)\.\d{8}T\d{6}Z(?:\.[^/]*)?\Z")
 # Anything in running text, a template or a style sheet that could be a reference.
 _MENTION = re.compile(
@@ -31,11 +32,16 @@ _TRAILING = ".,;:!*_"
 
 @dataclass(frozen=True, slots=True)
 class MediaFile:
-    """`key` is `<collection>/<path>`, composed (NFC); `path` is relative to the site; `size` in bytes."""
+    """`key` is `<collection>/<path>`, composed (NFC); `path` is relative to the site; `size` in bytes, `modified` in ns since 1970.
+
+    `sidecar`: what says more about it (size and time), if anything does.
+    """
 
     key: str
     path: str
     size: int
+    modified: int = 0
+    sidecar: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class MediaLibrary:
 
     def find(self, key: str) -> MediaFile | None:
         """The file that a reference means; percent escapes may be part of the name or an encoding of it."""
-        return self.files.get(_composed(key)) or self.files.get(_composed(unquote(key)))
+        return next((self.files[name] for name in spellings(key) if name in self.files), None)
 
     def counts(self) -> dict[str, int]:
         """Files per collection, every collection named."""
@@ -68,15 +74,21 @@ def read_media(config: SiteConfig, deadline: Deadline) -> MediaLibrary:
     for collection in COLLECTIONS:
         folder = config.content_dirs.get(collection, f"{config.content_dir}/{collection}")
         found = walk(config.root, folder, deadline, MAX_FILES)
+        sidecars = {file.path: (file.size, file.modified) for file in found.files if file.path.endswith(SIDECAR)}
         escapes.extend(found.escapes)
         truncated |= found.truncated
         for file in found.files:
             if kind := _DERIVED.search(file.path):
                 derived[kind.group(1)] += 1
-            elif not file.path.endswith(_SIDECAR):
+            elif not file.path.endswith(SIDECAR):
                 key = _composed(f"{collection}/{file.path[len(folder) + 1 :]}")
-                files[key] = MediaFile(key, file.path, file.size)
+                files[key] = MediaFile(key, file.path, file.size, file.modified, sidecars.get(file.path + SIDECAR))
     return MediaLibrary(files, derived, tuple(escapes), truncated)
+
+
+def spellings(key: str) -> tuple[str, ...]:
+    """The keys that a file may have to which `key` refers, the likeliest first."""
+    return tuple(dict.fromkeys((_composed(key), _composed(unquote(key)))))
 
 
 def reference_key(target: str) -> str | None:
@@ -90,6 +102,11 @@ def url_key(url: str) -> str | None:
     """The key that the URL path `/<collection>/<path>` names; None for any other URL."""
     collection, _, path = _bare(url).lstrip("/").partition("/")
     return _key(collection, path) if url.startswith("/") and collection in COLLECTIONS else None
+
+
+def media_url(key: str) -> str:
+    """The URL path at which the site has the file `key`."""
+    return "/" + "/".join(map(encode_segment, key.split("/")))
 
 
 def mentions(text: str) -> Iterable[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row, typed_documents
+from cmsmcp.site.catalog.media import MediaTable
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
 from cmsmcp.site.entries.tables import TypeTables
 from cmsmcp.site.model import Diagnostic
@@ -76,6 +77,7 @@ class Catalog:
             self.discard(folder)
             self._connection = self._open()
         self.types = TypeTables(self._connection)
+        self.media = MediaTable(self._connection)
         for old in folder.glob("catalog-*.sqlite*"):
             if not old.name.startswith(CATALOG_NAME):
                 old.unlink(missing_ok=True)

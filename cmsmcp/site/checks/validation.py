@@ -45,7 +45,7 @@ OF_ONE_DOCUMENT = (
 )  # fmt: skip
 """Those that can find fault with a document; the others look at the site around it."""
 
-_OTHERS = ("duplicate_urls", "duplicate_ids", "front_matter", "content_type", "config", "theme", "plugins", "api_definition")
+_OTHERS = ("duplicate_urls", "duplicate_ids", "front_matter", "content_type", "config", "media", "theme", "plugins", "api_definition")
 
 
 class Finding(TypedDict):

@@ -18,7 +18,7 @@ from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.entries.columns import related_slug
 from cmsmcp.site.entries.relations import Chain, Incoming, Sight, Target, check_reach, incoming, nearest, resolved, visible_targets
-from cmsmcp.site.entries.values import render
+from cmsmcp.site.entries.values import Rendering, media_of
 from cmsmcp.site.types.fields import MANY, Field
 from cmsmcp.site.types.registry import ContentType, TypeRegistry, entry_values
 
@@ -51,11 +51,13 @@ class _Item:
 
 
 class _Level(NamedTuple):
-    """What is known of the relations of a level: which targets can be seen, where those lead that are populated, and what leads back."""
+    """What is known of the relations of a level: which targets can be seen, where those lead that are populated, and what leads
+    back; and how values leave."""
 
     visible: set[Target]
     led: Mapping[Target, Mapping[str, int]]
     back: Mapping[tuple[str, str, Chain], Mapping[str, list[Incoming]]]
+    rendering: Rendering
 
 
 def tree_of(kind: ContentType, paths: Sequence[str], types: TypeRegistry) -> Tree:
@@ -83,7 +85,6 @@ class Giving:
     def __init__(self, sight: Sight, definitions: Definitions, *, html: bool) -> None:
         self._sight = sight
         self._types = definitions.types
-        self._config = definitions.config
         self._html = html
 
     def entries(
@@ -143,7 +144,9 @@ class Giving:
             (slug, name, chain): incoming(self._sight, (slug, related_slug(field, self._types), field.related_field), keys, chain)
             for (slug, name, chain), (field, keys) in computed.items()
         }
-        return _Level(visible_targets(self._sight, plain), resolved(self._sight, deep), back)
+        media = media_of(self._sight.snapshot, _plain_values(items))
+        rendering = Rendering(media, self._sight.deadline, html=self._html)
+        return _Level(visible_targets(self._sight, plain), resolved(self._sight, deep), back, rendering)
 
     def _targets(self, field: Field, value: Any) -> Iterator[Target]:
         related = related_slug(field, self._types)
@@ -174,7 +177,7 @@ class Giving:
             elif field.type == "relation":
                 values[field.name] = self._kept(field, given[field.name], level.visible)
             else:
-                values[field.name] = render(field, given[field.name], self._config, html=self._html)
+                values[field.name] = level.rendering.value(field, given[field.name])
         own = {
             "status": document.status, "published_at": document.date, "created_at": document.created_at,
             "updated_at": document.updated_at, "author": document.author or None, "locale": document.lang,
@@ -190,6 +193,11 @@ class Giving:
 def key_of(document: Document) -> str:
     """What it shares with its translations."""
     return document.id.partition(":")[2]
+
+
+def _plain_values(items: Sequence[_Item]) -> Iterator[tuple[Field, Any]]:
+    wanted = ((item, field) for item in items for field in item.kind.fields if field.type != "relation" and item.wants(field))
+    return ((field, item.given[field.name]) for item, field in wanted)
 
 
 def _relations(item: _Item) -> list[Field]:

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from cmsmcp.site.catalog.entry import FileState
+from cmsmcp.site.catalog.media import MediaChanges
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.state import note_kept
 from cmsmcp.site.catalog.writer import Catalog, Twin
@@ -24,10 +25,11 @@ from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.entries.columns import columns_by_type
 from cmsmcp.site.index.changes import DocumentChanges, now_ms
+from cmsmcp.site.index.media import look_at_media
 from cmsmcp.site.index.parsing import Gone, Read
 from cmsmcp.site.index.reading import Reading
 from cmsmcp.site.index.sources import find_sources, state_of
-from cmsmcp.site.model import ERROR, Diagnostic
+from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.search.document import search_entry
 from cmsmcp.site.search.engine import SearchWriter
 
@@ -67,6 +69,7 @@ class Indexer:
         self._redirects: list[Redirect] = []
         self._config_faults: list[Diagnostic] = []
         self._faults: dict[str, list[Diagnostic]] = {}
+        self._media = MediaChanges()
         self._open()
 
     def _open(self) -> None:
@@ -150,6 +153,7 @@ class Indexer:
                 raise
             self._config_faults = [Diagnostic(ERROR, "config", one.file, one.message, one.line) for one in fault.faults]
         found, faults = find_sources(self._definitions, self._check)
+        self._media = look_at_media(self._definitions.config, self.catalog.media.states(), self._check)
         before = self.catalog.files()
         if before:
             # A build that is not the first replaces rows, and has to find their parts.
@@ -233,12 +237,15 @@ class Indexer:
             menus, menu_faults = load_menus(config)
             self._redirects, redirect_faults = load_redirects(config)
             self.catalog.set_meta(menus=json.dumps(menus))
-            own = [*self._definitions.types.diagnostics, *faults, *menu_faults, *redirect_faults]
+            self.catalog.media.replace(self._media)
+            media_faults = [Diagnostic(WARNING, "media", path, message, line) for path, line, message in self.catalog.media.faults()]
+            own = [*self._definitions.types.diagnostics, *faults, *menu_faults, *redirect_faults, *media_faults]
             self._faults = {"config": [*config.diagnostics, *self._config_faults], "scan": own}
         rules = {rule.source: rule for rule in self._redirects if rule.enabled}
         collisions = [_collision_fault(rules[url], path) for url, path in sorted(self.catalog.served_urls(list(rules)).items())]
         found = {**self._faults, "twins": [*map(_twin_fault, hidden), *collisions]}
-        noted = repr((found, self.catalog.meta("menus"), config.values, self._definitions.fingerprint)).encode("utf-8", "replace")
+        seen = found, self.catalog.meta("menus"), self.catalog.meta("media"), config.values, self._definitions.fingerprint
+        noted = repr(seen).encode("utf-8", "replace")
         digest = hashlib.blake2b(noted, digest_size=12).hexdigest()
         if digest == self.catalog.meta("site_digest"):
             return False
