@@ -100,7 +100,8 @@ def test_get_is_planks_metadata_and_needs_a_token(client: FlaskClient) -> None:
     reply = client.get("/mcp", headers=bearer())
     assert reply.status_code == 200
     assert reply.json["transport"] == "streamable-http" and reply.json["endpoint"] == "/mcp"
-    assert "resources" in reply.json["capabilities"] and reply.json["protocolVersion"] == "2025-11-25"
+    assert reply.json["capabilities"] == ["completions", "logging", "prompts", "resources", "tools"], "those of initialize"
+    assert reply.json["protocolVersion"] == "2025-11-25"
 
 
 def test_metadata_costs_a_unit_and_is_not_for_revoked_tokens() -> None:

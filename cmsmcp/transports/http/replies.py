@@ -13,6 +13,7 @@ from cmsmcp.core.service import Outcome
 from cmsmcp.protocol import errors
 from cmsmcp.protocol.eras import LATEST_LEGACY, SUPPORTED, refuse_version
 from cmsmcp.protocol.jsonrpc import error_reply
+from cmsmcp.protocol.messages import CAPABILITIES
 from cmsmcp.protocol.sse import EVENT_STREAM, event
 
 JSON = "application/json"
@@ -72,7 +73,7 @@ def metadata(headers: Mapping[str, str]) -> Response:
     refuse_unknown_version(headers)
     known: dict[str, Any] = {
         "name": "cmsmcp", "transport": "streamable-http", "endpoint": "/mcp", "protocolVersion": LATEST_LEGACY,
-        "protocolVersions": list(SUPPORTED), "capabilities": ["resources", "tools"],
+        "protocolVersions": list(SUPPORTED), "capabilities": sorted(CAPABILITIES),
     }  # fmt: skip
     return Response(json.dumps(known), mimetype=JSON)
 
