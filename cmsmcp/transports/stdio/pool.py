@@ -77,7 +77,8 @@ class Pool:
         try:
             while not self._stop.requested and (taken := stream.take(STREAM_LOOK)) is not None:
                 for message in taken:
-                    self._writer.write(message)
+                    if not stream.is_closed:  # nothing follows a cancel (ST-08)
+                        self._writer.write(message)
             if stream.request is not None and not stream.is_closed:
                 # One that we end says so twice: a client may look for either (ST-09).
                 self._writer.write(notification("notifications/cancelled", {"requestId": stream.request}))
