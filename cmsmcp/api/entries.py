@@ -19,6 +19,8 @@ from cmsmcp.core.capability import DEFAULT_MAX_RESULT
 from cmsmcp.core.entries import MAX_PAGES, Found, Listing, Query
 from cmsmcp.core.ports import ContentTypes
 from cmsmcp.protocol.errors import ResultTooLarge
+from cmsmcp.schema.catalog import catalog_of
+from cmsmcp.schema.entries import schemas_of
 
 FEWER = "Lower limit, or name the fields you need in fields."
 FEWER_WHOLE = "Lower limit, populate less, or name the fields you need in fields."
@@ -36,7 +38,7 @@ def read_entries(asked: Asked) -> Answer:
         return unchanged(tag)
     listing = store.list(query, asked.call.deadline)
     body = {
-        "data": [found.values for found in listing.items], "total": listing.total, "page": None if query.cursor else query.page,
+        "data": _dumped(asked, fields, listing.items), "total": listing.total, "page": None if query.cursor else query.page,
         "limit": query.limit, "next_cursor": listing.next_cursor,
     }  # fmt: skip
     locales = tuple(dict.fromkeys(found.locale for found in listing.items))
@@ -64,9 +66,15 @@ def _entry(asked: Asked, fields: Fields, site: Site, ref: str | None) -> Answer:
     # What was populated has times of its own, which nobody compares.
     modified = None if query.populate else found.modified
     try:
-        return answer(found.values, asked.call, locales=(found.locale,), modified=modified, tag=tag)
+        return answer(_dumped(asked, fields, [found])[0], asked.call, locales=(found.locale,), modified=modified, tag=tag)
     except ResultTooLarge as error:
         raise _explained(error, [found], query) from None
+
+
+def _dumped(asked: Asked, fields: Fields, items: Sequence[Found]) -> list[Any]:
+    """Through the schema of the type, the one that is published: what it does not declare does not leave."""
+    schema = schemas_of(catalog_of(asked.call.site.types)).of(fields.slug)
+    return [schema.dump(found.values) for found in items]
 
 
 def _type(asked: Asked) -> tuple[Fields, Site]:
