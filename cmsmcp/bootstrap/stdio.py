@@ -31,19 +31,17 @@ def serve_stdio(choice: SiteChoice) -> int:
     chosen = choose(choice)
     client = _client(chosen)
     admission = Once(lambda: _admission(chosen, client))
-    shared = Once(lambda: _shared(chosen, client))
+    shared = Leaving(Once(lambda: _shared(chosen, client)))
     site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
     registry = Once(lambda: discover_capabilities(chosen))
     policy = chosen.settings.policy
-    service = Service(
-        policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared
-    )
+    service = Service(policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared)
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True
     warm_up.start()
     try:
-        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=lambda: _take_leave(shared.made()))
+        return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=shared.leave)
     finally:
         warm_up.cancel()
         opened, sharing = site.made(), shared.made()
@@ -53,7 +51,37 @@ def serve_stdio(choice: SiteChoice) -> int:
             sharing.bus.close()
 
 
-def _teller(chosen: Chosen, client: Client | None, shared: Once[Shared]) -> Callable[[Change], None]:
+class Leaving:
+    """What is shared, until the client says no more: then tasks fail in sight, streams end with their results, and nobody waits for its
+    answers; also what a call that is still running asks for only now."""
+
+    def __init__(self, shared: Once[Shared]) -> None:
+        self._shared = shared
+        self._has_left = threading.Event()
+
+    def __call__(self) -> Shared:
+        shared = self._shared()
+        if self._has_left.is_set():
+            _take_leave(shared)
+        return shared
+
+    def made(self) -> Shared | None:
+        return self._shared.made()
+
+    def leave(self) -> None:
+        self._has_left.set()
+        shared = self.made()
+        if shared is not None:
+            _take_leave(shared)
+
+
+def _take_leave(shared: Shared) -> None:
+    shared.runs.end_all(0)
+    shared.feed.end_all()
+    shared.waiting.give_up()
+
+
+def _teller(chosen: Chosen, client: Client | None, shared: Leaving) -> Callable[[Change], None]:
     """Whom to tell of changes: everyone on that Redis, where whoever else keeps the index tells them too; else the streams here, if any."""
     if client is not None:
         from cmsmcp.bootstrap.notices import notices_over_redis
@@ -66,14 +94,6 @@ def _teller(chosen: Chosen, client: Client | None, shared: Once[Shared]) -> Call
             sharing.bus.publish("change", change.as_message())
 
     return tell
-
-
-def _take_leave(shared: Shared | None) -> None:
-    """The client says no more: tasks fail in sight, streams end with their results, and nobody waits for its answers."""
-    if shared is not None:
-        shared.runs.end_all(0)
-        shared.feed.end_all()
-        shared.waiting.give_up()
 
 
 def _client(chosen: Chosen) -> Client | None:

@@ -144,6 +144,23 @@ def test_the_end_of_the_input_ends_streams_with_their_result(client: Client) -> 
     assert left[1]["params"]["requestId"] == "L"
 
 
+def test_a_stream_that_opens_after_the_input_has_ended_ends_at_once(client: Client) -> None:
+    """ST-03: a client that starts us, asks and leaves in one breath leaves no process behind."""
+    client.send(id="L", method="subscriptions/listen", params={"notifications": {"toolsListChanged": True}, "_meta": META})
+    client.send(id="M", method="subscriptions/listen", params={"notifications": {"resourceSubscriptions": [GUIDE]}, "_meta": META})
+    left = client.rest()
+    assert sorted(message["id"] for message in left if "result" in message) == ["L", "M"]
+
+
+def test_a_question_that_is_put_after_the_input_has_ended_is_not_waited_for(client: Client) -> None:
+    """ST-03, E-11."""
+    params = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "probe", "version": "0"}}
+    client.send(id=0, method="initialize", params=params)
+    client.send(id=1, method="tools/call", params={"name": "greet_by_name", "arguments": {}})
+    [reply] = [message["result"] for message in client.rest() if message.get("id") == 1]
+    assert reply["isError"] and "ended its input" in reply["content"][0]["text"]
+
+
 def test_a_legacy_client_is_told_of_what_it_subscribed_to(client: Client) -> None:
     """S-08."""
     client.handshake()
