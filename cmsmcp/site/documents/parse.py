@@ -44,8 +44,7 @@ def parse_document(path: str, raw: bytes, config: SiteConfig, types: TypeRegistr
         return ParseResult(None, parts.diagnostics)
     reading = _Reading(path, kind, config, parts)
     document = reading.document(types.defaults.get(kind.slug, {}))
-    if kind.path:
-        reading.check_entry(document)
+    reading.check_entry(document)
     return ParseResult(None if reading.fatal else document, tuple(reading.faults))
 
 
@@ -135,11 +134,14 @@ class _Reading:
         return values
 
     def check_entry(self, document: ParsedDocument) -> None:
+        """A document of a built-in type is Foundry's first and no less served for a value that is none as an entry."""
+        declared = bool(self.kind.path)
         inside = self.entries.get("fields")
         given = getattr(inside, "entries", {})
         for name, message in validate_entry(self.kind, entry_values(self.kind, document)):
             if not self.unread & {name, "fields"}:
-                self.add(ERROR, "entry", message, given.get(name) or self.entries.get(name) or inside, fatal=True)
+                where = given.get(name) or self.entries.get(name) or inside
+                self.add(ERROR if declared else WARNING, "entry", message, where, fatal=declared)
 
     def taxonomies(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cmsmcp.site.entries.columns import DATETIME, MANY_TARGETS, Column, plain, stored_value
 from cmsmcp.site.model import ParsedDocument
-from cmsmcp.site.types.registry import ContentType, entry_values
+from cmsmcp.site.types.registry import ContentType, entry_values, validate_entry
 
 
 class Typed(NamedTuple):
@@ -21,6 +21,10 @@ class Typed(NamedTuple):
 
 def typed_row(kind: ContentType, columns: tuple[Column, ...], document: ParsedDocument) -> Typed:
     given = entry_values(kind, document)
+    if not kind.path:
+        # What the values of built-in types are is not asked before they are served: nothing is found by what is not shown.
+        unfit = {name for name, _ in validate_entry(kind, given)}
+        given = {name: None if name in unfit else value for name, value in given.items()}
     own = tuple(stored_value(DATETIME, moment) for moment in (document.date, document.created_at, document.updated_at))
     values = tuple(stored_value(column.kind, given[column.name]) for column in columns)
     targets = tuple(

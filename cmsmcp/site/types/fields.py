@@ -5,8 +5,9 @@ Must not know files, languages or statuses. Faults are `(field, message)` pairs 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cmsmcp.site.times import read_moment
@@ -18,6 +19,7 @@ ARRAY_TYPES = frozenset({"string", "text", "richtext", "number", "boolean", "dat
 MANY = frozenset({"many-to-many"})
 RELATIONS = frozenset({"many-to-one", "one-to-one", "many-to-many", "one-to-many"})
 MAX_STRING = 255
+MOST_WHOLE = 2**63 - 1
 MAX_NAVIGATION_DEPTH = 3
 MAX_NAVIGATION_ITEMS = 20
 MIXED_KINDS: Mapping[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
@@ -77,7 +79,7 @@ _READERS: Mapping[str, Callable[[Node, str], Any]] = {
 def _read_items(field: Field, node: Node) -> list[dict[str, Any]]:
     if not isinstance(node, Sequence):
         raise YamlFault(f"`{field.name}` is wanted as a list of maps", node.file, node.line, field.name)
-    known = {item.name: item for item in field.items}
+    known = {item.name: replace(item, name=f"{field.name}.{item.name}") for item in field.items}
     rows = []
     for entry in node.items:
         values = mapping(entry, field.name)
@@ -124,11 +126,15 @@ def _fault_of(field: Field, value: Any) -> str | None:
     if kind in TEXTS or kind == "media":
         if not isinstance(value, str):
             return "must be text"
+        if kind == "media" and not value.strip():
+            return "must not be blank"
         longest = MAX_STRING if kind in ("string", "uid") else None
         return f"is {len(value)} characters long; {longest} is the most" if longest and len(value) > longest else None
     if kind == "number":
-        right = isinstance(value, int | float if field.subtype == "float" else int) and not isinstance(value, bool)
-        return None if right else f"must be {'a number' if field.subtype == 'float' else 'a whole number'}"
+        whole = isinstance(value, int) and not isinstance(value, bool) and -MOST_WHOLE - 1 <= value <= MOST_WHOLE
+        if field.subtype == "float":
+            return None if whole or (isinstance(value, float) and math.isfinite(value)) else "must be a number"
+        return None if whole else "must be a whole number"
     if kind == "boolean":
         return None if isinstance(value, bool) else "must be true or false"
     if kind == "datetime":
