@@ -63,10 +63,11 @@ def read_search(asked: Asked) -> Answer:
         raise InvalidArguments(f"type: there is no content type {shown(type_)}.{known}", argument="type")
     locale = read_locale(given, call.site.types.locales()["locales"])
     page = call.site.content.search(
-        words, type=type_, lang=locale, visibility=call.visibility(None), limit=read_limit(given), cursor=given.get("cursor"),
+        words, type=type_, lang=locale, visibility=call.visibility(None), limit=read_limit(given), cursor=asked.opened(given.get("cursor")),
         deadline=call.deadline,
     )  # fmt: skip
-    body = {"data": [_hit(hit) for hit in page.items], "total": page.total, "limit": read_limit(given), "next_cursor": page.next_cursor}
+    hits, following = [_hit(hit) for hit in page.items], asked.sealed(page.next_cursor)
+    body = {"data": hits, "total": page.total, "limit": read_limit(given), "next_cursor": following}
     return answer(body, call, "Lower limit.", locales=tuple(dict.fromkeys(hit.document.lang for hit in page.items)))
 
 

@@ -12,6 +12,8 @@ from typing import Any
 from cmsmcp.core.capability import DEFAULT_MAX_RESULT, Call
 from cmsmcp.core.governed import Encoded, encode, within
 from cmsmcp.governance.redaction import redact
+from cmsmcp.identity.cursors import CursorSeal
+from cmsmcp.protocol.errors import InvalidArguments
 
 JSON = "application/json"
 SMALLER = "Ask for less."
@@ -25,8 +27,19 @@ class Asked:
     call: Call
     named: Mapping[str, str]
     pairs: Sequence[tuple[str, str]]
+    cursors: CursorSeal
     release: str = ""
     held: frozenset[str] = frozenset()
+
+    def opened(self, cursor: str | None) -> str | None:
+        """A cursor that a client carried. InvalidArguments when it is none of ours."""
+        found = None if cursor is None else self.cursors.open(cursor)
+        if found is None and cursor is not None:
+            raise InvalidArguments("The cursor is not one that was given out here. Start again without a cursor.", argument="cursor")
+        return found
+
+    def sealed(self, cursor: str | None) -> str | None:
+        return None if cursor is None else self.cursors.seal(cursor)
 
 
 @dataclass(frozen=True, slots=True)

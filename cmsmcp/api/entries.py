@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,7 +17,7 @@ from cmsmcp.api.parameters import OF_ENTRY, OF_LIST, Site, read_entry, read_list
 from cmsmcp.api.query import Given
 from cmsmcp.api.validators import tag_of
 from cmsmcp.core.capability import DEFAULT_MAX_RESULT
-from cmsmcp.core.entries import MAX_PAGES, Found, Listing, Query
+from cmsmcp.core.entries import MAX_PAGES, Found, Query
 from cmsmcp.core.ports import ContentTypes
 from cmsmcp.protocol.errors import ResultTooLarge
 from cmsmcp.schema.catalog import catalog_of
@@ -32,19 +33,21 @@ def read_entries(asked: Asked) -> Answer:
     if fields.single:
         return _entry(asked, fields, site, None)
     query = read_list(Given(asked.pairs, OF_LIST), fields, site)
+    query = replace(query, cursor=asked.opened(query.cursor))
     store = asked.call.site.entries
     tag = _tag(asked, query, store.version())
     if tag in asked.held:
         return unchanged(tag)
     listing = store.list(query, asked.call.deadline)
+    following = asked.sealed(listing.next_cursor)
     body = {
         "data": _dumped(asked, fields, listing.items), "total": listing.total, "page": None if query.cursor else query.page,
-        "limit": query.limit, "next_cursor": listing.next_cursor,
+        "limit": query.limit, "next_cursor": following,
     }  # fmt: skip
     locales = tuple(dict.fromkeys(found.locale for found in listing.items))
     hint = FEWER_WHOLE if query.populate else FEWER
     try:
-        return answer(body, asked.call, hint, locales=locales, tag=tag, links=_links(asked.pairs, query, listing))
+        return answer(body, asked.call, hint, locales=locales, tag=tag, links=_links(asked.pairs, query, following))
     except ResultTooLarge as error:
         raise _explained(error, listing.items, query) from None
 
@@ -97,19 +100,19 @@ def _tag(asked: Asked, query: Query, version: str, ref: str | None = None) -> st
         query.type, ref, query.locale, query.fallbacks, conditions, orders, chosen, query.populate, query.html, query.page, query.limit,
         query.cursor,
     ]  # fmt: skip
-    return tag_of(json.dumps([asked.release, version, sorted(visible.statuses), visible.owner, question]).encode())
+    return tag_of(json.dumps([asked.release, asked.cursors.key_id, version, sorted(visible.statuses), visible.owner, question]).encode())
 
 
-def _links(pairs: Sequence[tuple[str, str]], query: Query, listing: Listing) -> dict[str, str]:
+def _links(pairs: Sequence[tuple[str, str]], query: Query, following: str | None) -> dict[str, str]:
     """Who asked by number goes on by number, else the next page is the cursor's, which stays right when entries come and go."""
     kept = [(name, value) for name, value in pairs if name not in ("page", "cursor")]
     numbered = any(name == "page" for name, _ in pairs)
     pages: dict[str, Sequence[tuple[str, str]]] = {"first": kept}
     if query.cursor is None and query.page > 1:
         pages["prev"] = [*kept, ("page", str(query.page - 1))]
-    if listing.next_cursor is not None:
+    if following is not None:
         by_number = numbered and query.page < MAX_PAGES
-        pages["next"] = [*kept, ("page", str(query.page + 1)) if by_number else ("cursor", listing.next_cursor)]
+        pages["next"] = [*kept, ("page", str(query.page + 1)) if by_number else ("cursor", following)]
     return {relation: urlencode(given) for relation, given in pages.items()}
 
 

@@ -23,7 +23,8 @@ _OPERATORS = {
     BOOLEAN: ("eq", "ne", "null"), RELATION: (*SET, "null"), RICHTEXT: ("contains", "null"),
     "media-gallery": ("null",), "array": ("null",), "navigation": ("null",),
 }  # fmt: skip
-_SORTED = TEXT | {NUMBER, BOOLEAN, DATETIME}
+_SORTED = {"string", "uid", "media", NUMBER, BOOLEAN, DATETIME}
+"""Not `text`: it may be longer than a cursor in a URL, which names the last value of a page, can be."""
 
 
 @dataclass(frozen=True, slots=True)

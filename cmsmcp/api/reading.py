@@ -20,6 +20,7 @@ from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.core.session import Flight
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.policy import Rate
+from cmsmcp.identity.cursors import CursorSeal
 from cmsmcp.protocol.errors import CallError
 
 SCOPE = "read:content"
@@ -39,8 +40,9 @@ class Question:
 class Reading:
     """Keeps nothing about a request on itself."""
 
-    def __init__(self, ports: Ports) -> None:
+    def __init__(self, ports: Ports, cursors: CursorSeal) -> None:
         self._ports = ports
+        self._cursors = cursors
 
     @property
     def rate(self) -> Rate:
@@ -55,7 +57,7 @@ class Reading:
         return govern(visit, event, TOLL, lambda call: self._read(question, route, named, call), told=told)
 
     def _read(self, question: Question, route: Route, named: dict[str, str], call: Call) -> Answer:
-        found = route.read(Asked(call, named, split_query(question.query), self._ports.version, question.held))
+        found = route.read(Asked(call, named, split_query(question.query), self._cursors, self._ports.version, question.held))
         tag = found.tag or tag_of(found.text.encode())
         if tag in question.held or ANY in question.held:
             return replace(found, size=0, tag=tag, unchanged=True)

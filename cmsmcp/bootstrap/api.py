@@ -11,8 +11,10 @@ from cmsmcp.api.door import blueprint
 from cmsmcp.api.reading import Reading
 from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.bootstrap.governance import redis_admission
+from cmsmcp.bootstrap.keys import open_keyring
 from cmsmcp.core.exchange import Ports
 from cmsmcp.core.ports import Caller
+from cmsmcp.identity.cursors import PURPOSE, CursorSeal
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
 from cmsmcp.state.redis.client import Client
@@ -24,5 +26,6 @@ def open_api(
     """`ports` are those of the service behind `/mcp`."""
     policy = replace(ports.policy, rate=chosen.settings.api.rate)
     admission = redis_admission(client, policy, chosen.settings.site_name, bucket="api:")
-    reading = Reading(replace(ports, policy=policy, admission=lambda: admission))
+    cursors = CursorSeal(open_keyring(chosen, PURPOSE))
+    reading = Reading(replace(ports, policy=policy, admission=lambda: admission), cursors)
     return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes))

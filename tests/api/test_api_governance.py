@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Callable
@@ -21,6 +22,14 @@ FILES = {
         f"content/instruments/large-{number}.md": f"---\ntitle: Large {number}\nfields: {{kind: large, operational: true}}\n---\n"
         + "words " * 15_000
         for number in range(5)
+    },
+    "content/types/vault.yaml": (
+        "name: Vaults\nslug: vault\ntableName: vaults\nfields:\n  - {name: title, type: string}\n  - {name: slug, type: uid}\n"
+        "  - {name: note, type: string}\n"
+    ),
+    **{
+        f"content/vaults/{name}.md": f"---\ntitle: Connect {name}\nfields: {{note: 'postgres://cms:hunter2hunter2@{name}.example/site'}}\n---\n"
+        for name in "ab"
     },
     "content/posts/leak.md": "---\ntitle: Leak\n---\nConnect to postgres://cms:hunter2hunter2@db.example/site today.\n",
 }
@@ -140,6 +149,20 @@ def test_secrets_are_taken_out(strict: Any) -> None:
     """docs/rules.md, Redaction."""
     reply = strict.get("/api/post/leak", strict.new_token())
     assert reply.status == 200 and b"hunter2" not in reply.body and b"db.example" in reply.body
+
+
+def test_a_cursor_tells_nothing_that_the_reply_does_not(strict: Any) -> None:
+    """docs/rules.md, Redaction. The place after a page holds the values it was sorted by, as they were written."""
+    for path in ("/api/vault?sort=note&limit=1", "/api/search?q=connect&limit=1"):
+        reply = strict.get(path, strict.new_token())
+        cursor = reply.json["next_cursor"]
+        assert cursor is not None and b"hunter2" not in reply.body
+        sealed = cursor.rpartition(".")[2]
+        raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
+        assert not any(word in raw for word in (b"hunter2", b"postgres", b"Connect", b"vault", b"[["))
+        again = strict.get(path, strict.new_token())
+        assert (again.body, again.headers["ETag"]) == (reply.body, reply.headers["ETag"])
+        assert strict.get(f"{path}&cursor={cursor}", strict.new_token()).status == 200
 
 
 def test_a_flood_without_a_token_draws_on_its_address_at_this_door(strict: Any) -> None:
