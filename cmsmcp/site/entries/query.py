@@ -110,7 +110,7 @@ class Conditions:
             # A body is kept as it was typed, composed or not.
             typed = dict.fromkeys((value, unicodedata.normalize("NFD", value)))
             found = " OR ".join(f"instr(bodies.body, {self._bound.add(one)})" for one in typed)
-            return f"EXISTS (SELECT 1 FROM bodies WHERE bodies.row = e.row AND ({found}))"
+            return f"({column.sql} AND EXISTS (SELECT 1 FROM bodies WHERE bodies.row = e.row AND ({found})))"
         name = self._bound.add(value)
         if not self._alone or column.name in NEVER_EMPTY:
             return f"instr({column.sql}, {name})"

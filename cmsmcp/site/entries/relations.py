@@ -111,7 +111,7 @@ def incoming(sight: Sight, side: tuple[str, str, str], keys: Iterable[str], chai
         f" WHERE o.lang IN ({', '.join(f':{name}' for name in languages)}) AND {sight.visible_typed} LIMIT :most",
         {**sight.parameters, **languages, "keys": json.dumps(list(keys)), "most": MOST_REACHED + 1},
     )
-    check_reach(len(rows), field)
+    check_reach(len(rows), f"The computed side of {other}.{field}")
     groups: dict[str, dict[str, dict[str, Incoming]]] = {}
     for owner_key, key, lang, *one in rows:
         groups.setdefault(owner_key, {}).setdefault(key, {})[lang] = Incoming(*one)
