@@ -10,22 +10,18 @@ from cmsmcp.core.sharing import Bus
 
 
 class Waiting:
-    """Thread-safe. Listens from the first waiter on."""
+    """Thread-safe."""
 
     def __init__(self, bus: Bus) -> None:
-        self._bus = bus
         self._lock = threading.Lock()
         self._woken: dict[tuple[str, str], threading.Event] = {}
-        self._is_listening = False
         self.is_over = False
+        bus.listen("reply", self._reply)
+        bus.listen("missed", self._missed)
 
     def add(self, session: str, ids: frozenset[str], woken: threading.Event) -> None:
         """Set `woken` whenever an answer to one of `ids` may be there, and when none will come."""
         with self._lock:
-            if not self._is_listening:
-                self._bus.listen("reply", self._reply)
-                self._bus.listen("missed", self._missed)
-                self._is_listening = True
             for id in ids:
                 self._woken[session, id] = woken
             if self.is_over:

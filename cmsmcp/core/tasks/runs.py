@@ -48,7 +48,8 @@ class Runs:
         self._changed = threading.Condition()
         self._runs: dict[str, Run] = {}
         self._beats = Overdue()
-        self._is_listening = False
+        bus.listen("task", self._hear)
+        bus.listen("missed", self._hear)
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -56,10 +57,6 @@ class Runs:
     def add(self, run: Run) -> None:
         with self._changed:
             self._runs[run.id] = run
-            listens, self._is_listening = self._is_listening, True
-        if not listens:
-            self._bus.listen("task", self._hear)
-            self._bus.listen("missed", self._hear)
         self._beats.add(run.id, lambda: self._beat(run), SILENCE_MS / 1000)
 
     def drop(self, run: Run) -> None:
