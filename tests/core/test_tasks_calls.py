@@ -118,6 +118,12 @@ def noted(arguments, call):
     return {"said": "done"}
 
 
+@ours()
+def unspeakable(arguments, call):
+    """Fails with words that no JSON can hold."""
+    raise errors.CallError("a file called \udcff")
+
+
 @ours(task=None)
 def direct(arguments, call):
     """Never a task."""
@@ -137,7 +143,7 @@ def late(arguments, call):
     return {"said": "late"}
 
 
-ALL = (slow, required, plain_error, protocol_error, broken, confirm, ask_twice, greet_later, noted, direct, large, late)
+ALL = (slow, required, plain_error, protocol_error, broken, confirm, ask_twice, greet_later, noted, direct, large, late, unspeakable)
 
 
 class Clock:
@@ -619,6 +625,16 @@ def test_each_request_about_a_task_costs_one_and_a_cancel_is_on_record(sites) ->
     ]  # fmt: skip
     outcome = sites.admission.released[sites.admission.asks[2].event_id]
     assert (outcome["phase"], outcome["category"]) == ("outcome", "tasks.cancel")
+
+
+def test_a_task_whose_result_cannot_be_written_has_failed(sites) -> None:
+    """TK-03: it must not be kept alive for nothing."""
+    failed = sites.other.until(sites.one.start("unspeakable"))
+    assert (failed["status"], failed["error"]["code"]) == ("failed", -32603)
+    end = time.monotonic() + 5
+    while len(sites.one.shared.runs) and time.monotonic() < end:
+        time.sleep(0.005)
+    assert not len(sites.one.shared.runs)
 
 
 def test_progress_is_the_message_of_the_task(sites) -> None:

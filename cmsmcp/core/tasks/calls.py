@@ -91,10 +91,12 @@ class _Start:
         return self._result
 
     def run(self, answer: Answer) -> None:
-        result: messages.Result | None = None
+        result: messages.Result = {}
+        encoded: bytes | None = None
         error: Exception | None = None
         try:
             result = answer(self._exchange, self._begin)
+            encoded = orjson.dumps(result)
         except Exception as raised:  # noqa: BLE001 - it belongs to whoever waits, or to the task
             error = raised
         except BaseException as raised:  # noqa: BLE001 - an exit was meant for the process; somebody waits here for an answer
@@ -102,9 +104,12 @@ class _Start:
         with self._lock:
             self._is_over, run = True, self._run
         if run is None:
-            self._decide(result or {}, error)
-        else:
-            self._finish(run, result, error)
+            self._decide(result, error)
+            return
+        try:
+            self._finish(run, encoded, error)
+        finally:
+            self._shared.runs.drop(run)  # else it would be kept alive for ever
 
     def _decide(self, result: messages.Result, error: Exception | None = None) -> None:
         self._result, self._error = result, error
@@ -138,9 +143,8 @@ class _Start:
             raise _refused(full)
         return self._shared.tasks.read(task.id) or task
 
-    def _finish(self, run: Run, result: messages.Result | None, error: Exception | None) -> None:
-        status = COMPLETED if result is not None else CANCELLED if isinstance(error, Cancelled) else FAILED
-        encoded = orjson.dumps(result) if result is not None else None
+    def _finish(self, run: Run, encoded: bytes | None, error: Exception | None) -> None:
+        status = COMPLETED if encoded is not None else CANCELLED if isinstance(error, Cancelled) else FAILED
         fault = _described(error, self._event.capability) if status == FAILED else None
         for attempt in range(STORE_ATTEMPTS):
             try:
@@ -150,7 +154,6 @@ class _Start:
             except errors.Unavailable:
                 _log.warning("the end of a task could not be written (%d)", attempt + 1)
                 time.sleep(STORE_PAUSE)
-        self._shared.runs.drop(run)
 
 
 def _described(error: Exception | None, name: str) -> bytes:
