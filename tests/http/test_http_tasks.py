@@ -49,7 +49,7 @@ class Client:
         end = time.monotonic() + seconds
         while (task := self.get(id))["status"] in ("working", "input_required"):
             assert time.monotonic() < end, task
-            time.sleep(0.05)
+            time.sleep(0.2)  # a unit of the rate each
         return task
 
 
