@@ -115,8 +115,8 @@ class Feed:
             if self._is_running:
                 self._changed.notify()
                 return
+            threading.Thread(target=self._run, name="cmsmcp-feed", daemon=True).start()
             self._is_running = True
-        threading.Thread(target=self._run, name="cmsmcp-feed", daemon=True).start()
 
     def _run(self) -> None:
         while True:

@@ -33,8 +33,8 @@ class Overdue:
             self._changed.notify()
             if self._is_running:
                 return
+            threading.Thread(target=self._run, name="cmsmcp-overdue", daemon=True).start()
             self._is_running = True
-        threading.Thread(target=self._run, name="cmsmcp-overdue", daemon=True).start()
 
     def drop(self, event_id: str) -> None:
         """The work has stopped. What was never added is ignored."""

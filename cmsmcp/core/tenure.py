@@ -40,10 +40,10 @@ class Tenure:
             if self._is_running:
                 self._changed.notify()
                 return
-            self._is_running = True
             self._renewed = time.monotonic()
             self._due = self._renewed + RENEW_SECONDS
-        threading.Thread(target=self._run, name="cmsmcp-tenure", daemon=True).start()
+            threading.Thread(target=self._run, name="cmsmcp-tenure", daemon=True).start()
+            self._is_running = True  # not before: where there can be no thread now, there may be one for the next stream
 
     def doubt(self) -> None:
         """Revocations may have been missed: look now."""

@@ -95,6 +95,26 @@ def test_a_doubt_that_comes_while_permits_are_renewed_is_not_lost(p, monkeypatch
     assert len(renewals) >= 2
 
 
+def test_a_stream_for_which_there_is_no_thread_is_refused_and_the_next_one_is_looked_after(p, monkeypatch, until) -> None:
+    """S-07: else nobody would end the streams of this process, nor renew them."""
+    feed = p.services[0].ports.shared().feed
+
+    def none_left(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tenure.threading.Thread, "start", none_left)
+        assert p.refused({})["code"] == -32603
+    assert feed.subscribers() == []
+    heard = p.listen({}, id=2)
+    heard.await_acknowledged()
+    assert feed.subscribers()
+    assert p.audit.of("outcome", "subscriptions/listen")[0]["reason"] == "error"
+    heard.stream.close()
+    tenure_of(p).doubt()
+    until(lambda: not tenure_of(p)._is_running)
+
+
 def test_the_threads_of_a_process_without_streams_are_gone(p, until) -> None:
     feed = p.services[0].ports.shared().feed
     heard = p.listen({"toolsListChanged": True})

@@ -34,8 +34,8 @@ class TaskWatch:
             if self._is_running:
                 self._woken.notify()
                 return
+            threading.Thread(target=self._run, name="cmsmcp-task-watch", daemon=True).start()
             self._is_running = True
-        threading.Thread(target=self._run, name="cmsmcp-task-watch", daemon=True).start()
 
     def _run(self) -> None:
         while True:
