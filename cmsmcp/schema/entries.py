@@ -15,6 +15,7 @@ from marshmallow.fields import Field
 from cmsmcp.core.entries import OWN_FIELDS
 from cmsmcp.core.ports import STATUSES
 from cmsmcp.governance.names import claim, is_secret
+from cmsmcp.governance.redaction import PAIR_NAMES, PAIR_VALUES
 from cmsmcp.schema.catalog import Catalog, Kind
 from cmsmcp.schema.common import MediaSchema, NavigationItemSchema
 from cmsmcp.schema.fields import Component, Mixed, Moment, Number, OrText, Text, Truth, Whole
@@ -22,8 +23,6 @@ from cmsmcp.schema.names import row_name
 
 MAX_STRING = 255
 ALWAYS_THERE = frozenset({"id", "status", "locale"})
-PAIRED = frozenset({"name", "key", "header"})
-"""A field so named may announce a secret, which the field `value` beside it then is."""
 COMPUTED = "one-to-many"
 TO_MANY = frozenset({"many-to-many", COMPUTED})
 _RELATION = "Slugs or ids, or with populate the entries: those that are published."
@@ -36,6 +35,17 @@ _TOLD = {
     "many-to-many": _RELATION,
     COMPUTED: f"Computed from the other side, and sent where fields or populate names it. {_RELATION}",
 }
+
+
+def is_masked(name: str) -> bool:
+    """Whether what stands under this name may be taken out as a secret: texts then are others, and numbers null."""
+    return bool(is_secret(name) or claim(name))
+
+
+def is_masked_in(name: str, array: Mapping[str, Any]) -> bool:
+    """Of a field in the rows of an array: all of a secret is one, and so is the value beside the name of a secret."""
+    beside = {item["name"] for item in array["arrayFields"]}
+    return is_masked(array["name"]) or (name in PAIR_VALUES and not beside.isdisjoint(PAIR_NAMES))
 
 
 class EntrySchemas:
@@ -63,19 +73,21 @@ class EntrySchemas:
         own = {name: _own(name, type_) for name, type_ in OWN_FIELDS.items() if name not in declared}
         return _schema(name, {"id": own.pop("id"), **declared, **own}, title=kind["name"])
 
-    def _field(self, type_name: str, options: Mapping[str, Any], *, paired: bool = False) -> Field[Any]:
+    def _field(self, type_name: str, options: Mapping[str, Any], *, masked: bool = False) -> Field[Any]:
         name, type_ = options["name"], options["type"]
-        masked = bool(is_secret(name) or claim(name))
+        masked = masked or is_masked(name)
         relation = options.get("relationType", "many-to-one") if type_ == "relation" else ""
         metadata = {"x-field-type": type_}
         told = _TOLD.get(relation or type_)
         if relation:
             metadata |= {"x-relation": relation, "x-related": self.catalog.target(options)}
-        nullable = not options.get("required") or masked or type_ == "relation" or (paired and name == "value")
+        nullable = not options.get("required") or masked or type_ == "relation"
         common: dict[str, Any] = {
             "required": relation != COMPUTED, "allow_none": nullable and relation not in TO_MANY,
             "metadata": {**metadata, **({"description": told} if told else {})},
         }  # fmt: skip
+        if relation and masked:
+            return fields.List(fields.Raw(), **common) if relation in TO_MANY else fields.Raw(**common)
         if relation:
             return self._relation(options, relation, common)
         if type_ == "array":
@@ -99,9 +111,8 @@ class EntrySchemas:
             for options in kind["fields"]:
                 items = options.get("arrayFields", ())
                 name = row_name(self.catalog.names[kind["slug"]], options["name"])
-                paired = bool(PAIRED & {item["name"] for item in items})
                 if options["type"] == "array":
-                    made = {item["name"]: self._field(name, item, paired=paired) for item in items}
+                    made = {item["name"]: self._field(name, item, masked=is_masked_in(item["name"], options)) for item in items}
                     found[name] = _schema(name, made)()
         return found
 

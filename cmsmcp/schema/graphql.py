@@ -8,7 +8,7 @@ from typing import Any
 
 from cmsmcp.core.entries import OWN_FIELDS
 from cmsmcp.schema.catalog import Catalog, Kind
-from cmsmcp.schema.entries import ALWAYS_THERE, TO_MANY
+from cmsmcp.schema.entries import ALWAYS_THERE, TO_MANY, is_masked, is_masked_in
 from cmsmcp.schema.names import query_name, row_name
 
 _SCALARS = {
@@ -66,7 +66,8 @@ def _types(catalog: Catalog, kind: Kind) -> Iterator[str]:
     yield _type(name, {"id": "ID!", **declared, **{field: type_ for field, type_ in own.items() if field != "id"}}, str(kind["name"]))
     for options in kind["fields"]:
         if options["type"] == "array":
-            yield _type(row_name(name, options["name"]), {item["name"]: _field(catalog, name, item) for item in options["arrayFields"]})
+            rows = {one["name"]: _field(catalog, name, one, masked=is_masked_in(one["name"], options)) for one in options["arrayFields"]}
+            yield _type(row_name(name, options["name"]), rows)
 
 
 def _type(name: str, fields: Mapping[str, str], title: str = "") -> str:
@@ -74,8 +75,9 @@ def _type(name: str, fields: Mapping[str, str], title: str = "") -> str:
     return f"{told}type {name} {{\n" + "".join(f"  {field}: {type_}\n" for field, type_ in fields.items()) + "}\n"
 
 
-def _field(catalog: Catalog, type_name: str, options: Mapping[str, Any]) -> str:
-    kind, mark = options["type"], "!" if options.get("required") else ""
+def _field(catalog: Catalog, type_name: str, options: Mapping[str, Any], *, masked: bool = False) -> str:
+    masked = masked or is_masked(options["name"])
+    kind, mark = options["type"], "!" if options.get("required") and not masked else ""
     if kind == "relation":
         target = catalog.names[catalog.target(options)]
         return f"[{target}!]!" if options.get("relationType") in TO_MANY else target
