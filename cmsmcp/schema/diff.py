@@ -124,7 +124,8 @@ class _Comparing:
             if not alike:
                 return
         yield from _relation_changes(where, old, new)
-        yield from self.values(where, old, new)
+        if _alike(old, new):
+            yield from self.values(where, old, new)
 
     def values(self, where: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
         had, has = _kinds(old), _kinds(new)
@@ -136,7 +137,7 @@ class _Comparing:
         if wider == {"integer"} and narrower == {"number"}:
             yield Change(where, "was any number and is a whole one", False)
         elif wider:
-            yield Change(where, f"was {_listed(had)} and is {_listed(has)}", True)
+            yield Change(where, f"was {_listed(had - {'null'})} and is {_listed(has - {'null'})}", True)
         elif narrower:
             yield Change(where, f"is no {_listed(narrower)} any more", False)
         yield from _choice_changes(where, old, new)
@@ -170,7 +171,13 @@ def _relation_changes(where: str, old: Mapping[str, Any], new: Mapping[str, Any]
         yield Change(where, f"led to {old.get('x-related')} and leads to {new.get('x-related')}", True)
     was, is_ = old.get("x-relation"), new.get("x-relation")
     if was != is_:
-        yield Change(where, f"was {was} and is {is_}", not ({was, is_} <= _ONE or {was, is_} <= _MANY))
+        yield Change(where, f"was {was} and is {is_}", not _alike(old, new))
+
+
+def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Both to one entry, both to many, or neither a relation."""
+    kinds = {old.get("x-relation"), new.get("x-relation")}
+    return kinds <= _ONE or kinds <= _MANY or kinds == {None}
 
 
 def _choice_changes(where: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -193,7 +200,7 @@ def _length_changes(where: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     """A longer text breaks nobody who does not cut it off: told, not counted."""
     had, has = old.get("maxLength"), new.get("maxLength")
     if had != has:
-        yield Change(where, f"had at most {had or 'any number of'} characters and has {has or 'any number'}", False)
+        yield Change(where, f"has at most {has} characters now" if has else f"may have more than {had} characters now", False)
 
 
 def _listed(values: Any) -> str:
