@@ -109,6 +109,7 @@ def test_author_is_a_filter_with_a_name_of_its_own() -> None:
         ("filters[title][in]=a%5C", "filters[title][in]", "backslash"),
         ("filters[servings]=4.0", "filters[servings]", "whole number"),
         ("filters[servings]=4x", "filters[servings]", "whole number"),
+        ("filters[servings]=9223372036854775808", "filters[servings]", "whole number"),
         ("filters[servings]=99999999999999999999", "filters[servings]", "whole number"),
         ("filters[price]=nan", "filters[price]", "must be a number"),
         ("filters[price]=1e999", "filters[price]", "must be a number"),
