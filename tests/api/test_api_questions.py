@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from cmsmcp.api.fields import fields_of
+from cmsmcp.core.entries import OWN_FIELDS
 
 SAMPLES = {"number": "4", "boolean": "true", "datetime": "2026-12-12T16:30:00Z", "relation": "ada-okafor"}
 
@@ -28,24 +29,22 @@ def titles(server: Any, path: str, *filters: str, **parameters: str) -> list[str
 
 
 def test_every_operator_that_is_offered_is_answered(server: Any) -> None:
-    """What the door lets through the store knows: each field of each type by each of its operators, and each order."""
+    """What the door lets through the store knows: a field of each kind by each of its operators, and each order by one."""
     listed = [kind["slug"] for kind in ask(server, "content-types")["data"]]
     types = [ask(server, f"content-types/{slug}") for slug in listed]
-    tried = 0
-    for kind in types:
-        fields = fields_of(kind, types)
-        if fields.single:
-            continue
-        for name in fields.filtered:
+    tried: set[tuple[Any, ...]] = set()
+    for fields in (fields_of(kind, types) for kind in types if kind["kind"] == "collection"):
+        for name in (*fields.filtered, *fields.sorted):
             field = fields.by_name[name]
-            for operator in field.operators:
+            kind = (field.type, field.whole, field.relation, name if name in OWN_FIELDS else "")
+            for operator in field.operators if kind not in tried else ():
                 value = "true" if operator == "null" else "x" if operator == "contains" else SAMPLES.get(field.type, "x")
-                body = ask(server, kind["slug"], **{f"filters[{name}][{operator}]": value}, fields="id", limit="1")
+                body = ask(server, fields.slug, **{f"filters[{name}][{operator}]": value}, fields="id", limit="1")
                 assert body["total"] >= len(body["data"])
-                tried += 1
-        for order in fields.sorted:
-            ask(server, kind["slug"], sort=f"-{order}", fields="id")
-    assert tried > 300
+            if field.sorted and kind not in tried:
+                ask(server, fields.slug, sort=f"-{name}", fields="id")
+            tried.add(kind)
+    assert len(tried) >= 17
 
 
 @pytest.mark.parametrize(
