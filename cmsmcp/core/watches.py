@@ -20,6 +20,7 @@ from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import errors
 
 CHECK_SECONDS = 10.0
+READS_PER_UNIT = 10
 
 _log = logging.getLogger(__name__)
 
@@ -42,13 +43,14 @@ def find_watch(visit: Visit, uri: str) -> Watch | None:
 def readable(visit: Visit, uris: Iterable[str]) -> dict[str, Watch]:
     """A Watch for each URI that this caller can read now. What is unknown, unpublished or out of scope is left out, all alike.
 
-    Reads each of them, under one deadline and an ordinary permit, at no price of its own. Raises LimitRefused, TokenRevoked,
-    Unavailable, TimedOut, Cancelled.
+    Reads each of them, under one deadline and an ordinary permit, for a unit for every READS_PER_UNIT beside that of the request; together
+    no more than the burst, so that it can be paid. Raises LimitRefused, TokenRevoked, Unavailable, TimedOut, Cancelled.
     """
     found = {uri: capability for uri in dict.fromkeys(uris) if (capability := _find(visit, uri)) is not None}
     if not found:
         return {}
-    permit = enter(visit, Toll(cost=0, seconds=CHECK_SECONDS))
+    cost = min(len(found) // READS_PER_UNIT, visit.ports.policy.rate.burst - 1)
+    permit = enter(visit, Toll(cost=cost, seconds=CHECK_SECONDS))
     deadline = Deadline(CHECK_SECONDS)
 
     def check() -> dict[str, Watch]:

@@ -11,7 +11,7 @@ import pytest
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.sharing import EVERYTHING
 from cmsmcp.core.tasks.ports import COMPLETED, Task
-from cmsmcp.governance.policy import Override
+from cmsmcp.governance.policy import Override, Rate
 from cmsmcp.protocol import errors
 
 TAG = "io.modelcontextprotocol/subscriptionId"
@@ -196,6 +196,28 @@ def test_what_was_missed_counts_as_changed(place) -> None:
     p.bus.publish("missed", {})
     p.fence()
     assert heard.names() == ["tools", "doc://about"]
+
+
+@pytest.mark.parametrize(("names", "burst", "units"), [(9, 120, 0), (10, 120, 1), (200, 120, 20), (200, 3, 2), (200, 1, 0)])
+def test_looking_at_many_resources_has_its_price(place, names: int, burst: int, units: int) -> None:
+    """docs/rules.md, Governance order: one request does not buy 200 readings for one unit, and no price is above the burst."""
+    p = place(rate=Rate(1, burst))
+    wanted = {"resourceSubscriptions": [f"doc://{number}" for number in range(names)]}
+    p.listen(wanted).await_acknowledged()
+    for _ in range(burst - 1 - units):
+        assert "result" in json.loads(p.ask("ping").body)
+    p.read.clear()
+    error = p.refused(wanted)
+    assert error["code"] == errors.RATE_LIMITED and not p.read
+
+
+def test_a_stream_that_could_not_look_is_none(place) -> None:
+    """The permit of one that is refused for that price is free again."""
+    p = place(rate=Rate(1, 10), max_streams=1)
+    for _ in range(2):
+        assert "result" in json.loads(p.ask("ping").body)
+    assert p.refused({"resourceSubscriptions": [f"doc://{number}" for number in range(80)]})["code"] == errors.RATE_LIMITED
+    p.listen({"toolsListChanged": True}).await_acknowledged()
 
 
 def test_opening_and_end_are_recorded_and_cost_one(place) -> None:
