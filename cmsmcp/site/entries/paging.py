@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from cmsmcp.core.entries import MAX_ORDERS, Order
@@ -24,10 +25,13 @@ _POSITION = (str, str)
 """Of a cursor: JSON of the order's values, and the URL."""
 
 
+Row = tuple[Any, ...]
+"""What is selected: row, URL, the values of the order, and whether each is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of the list: `where` begins with AND or is empty; `order` is what ORDER BY takes, as numbers of what is selected: row, URL,
-    the values of the order, and whether each is missing."""
+    """A stretch of the list: `where` begins with AND or is empty; `order` is what ORDER BY takes, as numbers of what is selected."""
 
     where: str
     order: str
@@ -102,16 +106,20 @@ class Runs:
         return f" AND {column.sql} IS NULL" if value is None else f" AND {column.sql} = {self._bound.add(value)}"
 
 
-def arranged(rows: list[tuple[int, Place]], keys: Sequence[tuple[Column, bool]], after: Place | None) -> list[tuple[int, Place]]:
+def place_of(row: Row, keys: Sequence[tuple[Column, bool]]) -> Place:
+    return Place(tuple(row[_FIRST - 1 : _FIRST - 1 + len(keys)]), row[1])
+
+
+def arranged(rows: list[Row], keys: Sequence[tuple[Column, bool]], after: Place | None) -> list[Row]:
     """A whole list in the same order, from behind a place on. Text compares as the database has it, by code point."""
-    mark = (0, after) if after is not None else None
+    mark = (0, after.url, *after.values) if after is not None else None
     found = [*rows, mark] if mark is not None else list(rows)
     # Each sort leaves what ties as it was, and the mark is behind what it ties with.
-    found.sort(key=lambda one: one[1].url, reverse=_last(keys))
-    for number, (_, descending) in reversed(list(enumerate(keys))):
-        given = [one for one in found if one[1].values[number] is not None]
-        given.sort(key=lambda one, number=number: one[1].values[number], reverse=descending)  # type: ignore[misc]
-        found = given + [one for one in found if one[1].values[number] is None]
+    found.sort(key=itemgetter(1), reverse=_last(keys))
+    for place, (_, descending) in reversed(list(enumerate(keys, _FIRST - 1))):
+        given = [row for row in found if row[place] is not None]
+        given.sort(key=itemgetter(place), reverse=descending)
+        found = given + [row for row in found if row[place] is None]
     return found if mark is None else found[found.index(mark) + 1 :]
 
 
