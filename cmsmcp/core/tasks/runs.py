@@ -99,10 +99,9 @@ class Runs:
     def _beat(self, run: Run) -> None:
         try:
             status = self._store.beat(run.id)
+            if status is None or status in ENDS:
+                run.stop()
+            else:
+                run.renew(LEASE_MS)
         except Unavailable:
             _log.warning("a task could not be kept alive")
-            return
-        if status is None or status in ENDS:
-            run.stop()
-        else:
-            run.renew(LEASE_MS)
