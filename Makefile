@@ -62,7 +62,8 @@ clients: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## drive official clients and wri
 
 contract: $(VENV)/.ready-dev  ## write the published contract anew, to be read as a diff
 	@$(BIN)/python tests/contract/test_contract_golden.py
-	@git --no-pager diff --stat -- tests/contract/contract.json
+	@$(BIN)/python tests/schema/test_schema_golden.py
+	@git --no-pager diff --stat -- tests/contract/contract.json tests/schema/golden
 
 clean:  ## remove what make made
 	rm -rf $(VENV) $(CLIENTS) $(SUITE) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from cmsmcp import __version__
+from cmsmcp.schema.catalog import catalog_of
+from cmsmcp.schema.exports import export
+from cmsmcp.site.definitions import load_definitions
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "site"
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "search_content": {"query": "telescope"},
     "list_documents": {"type": "page", "limit": 3},
@@ -23,6 +30,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "get_plugin_status": {"name": "guestbook"},
     "get_runtime_health": {},
     "validate_configuration": {"limit": 5},
+    "export_schema": {"format": "typescript", "type": "event"},
 }
 
 
@@ -209,3 +217,18 @@ def test_the_local_client_sees_drafts_when_it_asks(stdio_door) -> None:
     assert asked["result"]["structuredContent"]["status"] == "in_review"
     health = stdio_door.send("tools/call", {"name": "get_runtime_health", "arguments": {"status": "all"}})["result"]["structuredContent"]
     assert {"draft", "in_review", "scheduled", "archived", "published"} == health["content"]["by_status"].keys()
+
+
+@pytest.mark.parametrize("format_", ["json-schema", "typescript", "openapi", "graphql-sdl"])
+def test_the_schema_is_exported_whole_and_under_one_hash(door, format_: str) -> None:
+    """docs/schema.md, Export, Hash: redaction takes nothing out of it."""
+    content = door.send("tools/call", {"name": "export_schema", "arguments": {"format": format_}})["result"]["structuredContent"]
+    assert content["schema_hash"] in content["text"]
+    catalog = catalog_of(load_definitions(EXAMPLE).types)
+    assert content["text"] == export(catalog, format_, None, __version__, indent=False) and content["schema_hash"] == catalog.digest
+
+
+def test_a_type_that_is_none_is_refused_with_those_there_are(door) -> None:
+    """docs/schema.md, Export."""
+    result = door.send("tools/call", {"name": "export_schema", "arguments": {"format": "openapi", "type": "evnt"}})
+    assert "No content type 'evnt'. Types: event, instrument" in json.dumps(result)
