@@ -1,6 +1,6 @@
 """What a running capability may say to its client, and ask it. The same calls serve both eras, stdio, HTTP and tasks.
 
-Knows no wire: how a question travels (a request of ours, a result that asks for input, a task that waits) is for the other
+Knows no wire: how a question travels (a request of ours, a result that asks for input, a task that waits) is for its
 implementations to know.
 """
 
@@ -12,10 +12,7 @@ from typing import Any, Protocol
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.sharing import Change
-from cmsmcp.protocol.eras import LEVELS
 from cmsmcp.protocol.errors import CallError
-
-__all__ = ["LEVELS", "SILENCE", "CannotAsk", "Dialogue", "Elicit", "InputNeeded", "ListRoots", "Question", "Sample", "Silence", "Talk"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cmsmcp.core.entry import Toll, charge, enter
 from cmsmcp.core.exchange import Exchange
@@ -17,6 +17,9 @@ from cmsmcp.core.out import Stream
 from cmsmcp.protocol import messages
 from cmsmcp.protocol.eras import SUPPORTED, Era, declared, negotiate
 from cmsmcp.protocol.errors import METHOD_NOT_FOUND, ProtocolError
+
+if TYPE_CHECKING:
+    from cmsmcp.core.capability import Capability
 
 DISCOVER_TTL_MS = 3_600_000
 
@@ -90,9 +93,7 @@ def _call_tool(exchange: Exchange) -> messages.Result:
 
 
 def _talking_tool(exchange: Exchange) -> bool:
-    name = exchange.request.params.get("name")
-    tool = exchange.ports.registry().tools.get(name) if isinstance(name, str) else None
-    return tool is not None and tool.talks
+    return _is_talking(exchange, exchange.ports.registry().tools)
 
 
 def _list_prompts(exchange: Exchange) -> messages.Result:
@@ -108,9 +109,13 @@ def _get_prompt(exchange: Exchange) -> messages.Result:
 
 
 def _talking_prompt(exchange: Exchange) -> bool:
+    return _is_talking(exchange, exchange.ports.registry().prompts)
+
+
+def _is_talking(exchange: Exchange, named: Mapping[str, Capability]) -> bool:
     name = exchange.request.params.get("name")
-    prompt = exchange.ports.registry().prompts.get(name) if isinstance(name, str) else None
-    return prompt is not None and prompt.talks
+    found = named.get(name) if isinstance(name, str) else None
+    return found is not None and found.talks
 
 
 def _complete(exchange: Exchange) -> messages.Result:

@@ -9,7 +9,6 @@ import os
 from typing import Any
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.core.dialogue import LEVELS
 from cmsmcp.core.entry import Toll, charge, enter, new_event_id
 from cmsmcp.core.exchange import Exchange, Visit
 from cmsmcp.core.governed import Encoded, govern
@@ -22,6 +21,7 @@ from cmsmcp.core.subscriptions import CATEGORY, admitted, declared_lists, let_go
 from cmsmcp.core.watches import is_readable
 from cmsmcp.governance.audit import Event
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.eras import LEVELS
 
 
 def set_level(exchange: Exchange) -> messages.Result:

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from cmsmcp.core.dialogue import LEVELS
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.session import Connection
 from cmsmcp.core.sharing import MAX_URIS
 from cmsmcp.protocol import errors
+from cmsmcp.protocol.eras import LEVELS
 
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26")
 MODERN = "2026-07-28"

@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cmsmcp.core.dialogue import LEVELS
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import encode
 from cmsmcp.core.sharing import Change
 from cmsmcp.governance.redaction import redact
-from cmsmcp.protocol.eras import LATEST_LEGACY, MODERN
+from cmsmcp.protocol.eras import LATEST_LEGACY, LEVELS, MODERN
 from cmsmcp.protocol.jsonrpc import is_id
 
 PER_SECOND = 20

@@ -10,8 +10,8 @@ import pytest
 
 from cmsmcp.core.asking import telling
 from cmsmcp.core.capability import Blocks, tool
-from cmsmcp.core.dialogue import LEVELS
 from cmsmcp.core.sharing import Change
+from cmsmcp.protocol.eras import LEVELS
 
 DECLARATION: dict[str, Any] = {"scope": "read:content", "audit": "test.tell", "talks": True, "blocks": True}
 PREFIX = "io.modelcontextprotocol/"
