@@ -46,13 +46,17 @@ class Reply:
 
 
 class Server:
-    """`cmsmcp serve` on a copy of the example site. `files` are written into the copy, `overlay` is layered over its configuration."""
+    """`cmsmcp serve` on a copy of the example site. `files` are written into the copy, `overlay` is laid over its configuration; `prepare`
+    does what else is to be done to the copy."""
 
-    def __init__(self, folder: Path, overlay: str = "", files: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, overlay: str = "", files: Mapping[str, str] | None = None, prepare: Callable[[Path], None] = lambda site: None
+    ) -> None:
         self.site = Path(shutil.copytree(EXAMPLE, folder / "site", symlinks=True))
         for path, text in (files or {}).items():
             (self.site / path).parent.mkdir(parents=True, exist_ok=True)
             (self.site / path).write_text(text)
+        prepare(self.site)
         (folder / "overlay.yaml").write_text(overlay or "{}\n")
         self.store = PrivateRedis(folder / "redis")
         (folder / "redis").mkdir()
@@ -135,8 +139,8 @@ def _claims(token: str) -> dict[str, Any]:
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
     servers: list[Server] = []
 
-    def begin(overlay: str = "", files: Mapping[str, str] | None = None) -> Server:
-        servers.append(Server(tmp_path_factory.mktemp("api"), overlay, files))
+    def begin(overlay: str = "", files: Mapping[str, str] | None = None, **more: Any) -> Server:
+        servers.append(Server(tmp_path_factory.mktemp("api"), overlay, files, **more))
         return servers[-1]
 
     yield begin
