@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _RESPONSES = "#/components/responses/"
+_PLAIN = {"application/json": {"schema": {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}}}
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _TOLD: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "304": ("NotModified", "What the client has is still right.", ("ETag", "Last-Modified")),
@@ -15,6 +16,7 @@ _TOLD: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "404": ("NotFound", "Not there, or not published.", ()),
     "405": ("MethodNotAllowed", "Only GET, HEAD and OPTIONS are served.", ("Allow",)),
     "413": ("TooLarge", "The answer would be too large; nothing is cut. Or the request has a body that is.", ()),
+    "414": ("UriTooLong", "The request line is over 8 KiB.", ()),
     "429": ("TooMany", "A limit of the token, the site or the address is reached.", ("Retry-After",)),
     "500": ("Internal", "A fault of the server; reference names the line in its log.", ()),
     "503": ("Unavailable", "Limits and audit cannot be reached, or the index is being built.", ("Retry-After",)),
@@ -44,8 +46,9 @@ def refusals() -> dict[str, Any]:
     """The replies that are alike for every request, by the name they are referred to."""
     found = {}
     for status, (name, told, named) in _TOLD.items():
-        body = {} if status == "304" else {"content": _PROBLEM}
-        found[name] = {"description": told, "headers": _headers((*named, "RateLimit", "RateLimit-Policy")), **body}
+        body = {} if status == "304" else {"content": _PLAIN if status == "414" else _PROBLEM}
+        counted = () if status in ("405", "414") else ("RateLimit", "RateLimit-Policy")
+        found[name] = {"description": told, "headers": _headers((*named, *counted)), **body}
     return found
 
 
