@@ -332,3 +332,13 @@ def test_a_relation_does_not_tell_that_its_target_is_hidden(modelled: Any, hidde
     for one in site.list("thing", locale="en", limit=100).items:
         assert one.values["friend"] not in ("cara", "dan", "en:person:bob", "gone")
         assert not {"cara", "dan", "gone", "en:person:bob"} & set(one.values["friends"])
+
+
+def test_a_hidden_translation_is_not_found_by_the_name_of_a_public_one(modelled: Any) -> None:
+    """Bob is a draft in English and public in German: what names the draft leads nowhere."""
+    site, model = modelled
+    naming = [doc.id for doc in model.visible("thing", Visibility()) if doc.fields.get("friend") == "en:person:bob"]
+    assert naming
+    for language in ("en", "de", "fr"):
+        page = site.list("thing", ("friend", "in", ("bob", "de:person:bob")), locale=language, limit=100)
+        assert not {one.values["id"] for one in page.items} & set(naming)

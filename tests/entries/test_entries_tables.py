@@ -28,6 +28,7 @@ def site(make_site: Any) -> Any:
 
 def test_edits_are_found_and_what_was_is_not(site: Any) -> None:
     before = site.store.version()
+    assert site.list("note").total == 3
     site.put("notes/b.md", {"title": "b", "fields": {"rank": 9}})
     site.remove("notes/c.md")
     site.build()
@@ -101,6 +102,7 @@ def test_what_is_withdrawn_while_types_change_is_not_found_meanwhile(site: Any) 
         site.indexer.build(stopped=lambda: next(calls) > 20 or bool(site.indexer.catalog.stored("path", []) or _written(site)))
     site.reader.forget_meta()
     assert site.slugs("note") == ["a", "c"]
+    assert (site.list("note").total, site.list("note", ("slug", "in", ("b", "c"))).total) == (2, 1)
     with pytest.raises(NotFound):
         site.get("note", "b")
     assert site.slugs("note", visibility=DRAFTS) == ["a", "b", "c"]
@@ -117,12 +119,15 @@ def _written(site: Any) -> bool:
 
 
 def test_a_crash_while_types_change_costs_nothing(site: Any) -> None:
+    born = site.reader.rows("SELECT value FROM meta WHERE name = 'born'")
     site.write("types/note.yaml", TYPE)
     with pytest.raises(Stopped):
         site.indexer.build(stopped=lambda: _written(site))
     site.write("types/note.yaml", OTHER)  # back as it was: what was half done must not count
     site.build()
     assert site.slugs("note", ("rank", "eq", 3)) == ["a", "b", "c"]
+    assert site.reader.rows("SELECT count(*), min(live) FROM types WHERE slug = 'note'") == [(1, 1)]
+    assert site.reader.rows("SELECT value FROM meta WHERE name = 'born'") == born  # the same catalog, not one begun anew
 
 
 @settings(max_examples=200, deadline=None)
