@@ -1,4 +1,7 @@
-"""What `/api` answers beside entries, as marshmallow schemas: content types, locales, menus, authors, hits, refusals."""
+"""What `/api` answers beside entries, as marshmallow schemas: content types, locales, menus, authors, hits, refusals.
+
+A component whose name has a dot can never be a content type.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def _moment() -> fields.String:
 
 class ContentTypeFieldSchema(Component):
     class Meta(Component.Meta):
-        component = "ContentTypeField"
+        component = "api.ContentTypeField"
         title = "A declared field; further options as the type has them"
 
     name = fields.String(**_TEXT)
@@ -28,7 +31,7 @@ class ContentTypeFieldSchema(Component):
 
 class ContentTypeSchema(Component):
     class Meta(Component.Meta):
-        component = "ContentType"
+        component = "api.ContentType"
         title = "A content type as it is declared"
 
     id = fields.String(**_TEXT)
@@ -45,7 +48,7 @@ class ContentTypeSchema(Component):
 
 class ContentTypeSummarySchema(Component):
     class Meta(Component.Meta):
-        component = "ContentTypeSummary"
+        component = "api.ContentTypeSummary"
 
     name = fields.String(**_TEXT)
     slug = fields.String(**_TEXT)
@@ -57,7 +60,7 @@ class ContentTypeSummarySchema(Component):
 
 class ContentTypesSchema(Component):
     class Meta(Component.Meta):
-        component = "ContentTypes"
+        component = "api.ContentTypes"
 
     data = fields.List(fields.Nested(ContentTypeSummarySchema), required=True)
     total = fields.Integer(required=True)
@@ -65,7 +68,7 @@ class ContentTypesSchema(Component):
 
 class LocalesSchema(Component):
     class Meta(Component.Meta):
-        component = "Locales"
+        component = "api.Locales"
 
     defaultLocale = fields.String(**_TEXT)
     locales = fields.List(fields.String(), required=True)
@@ -77,7 +80,7 @@ def _menu_item() -> Component:
 
 class MenuItemSchema(Component):
     class Meta(Component.Meta):
-        component = "MenuItem"
+        component = "api.MenuItem"
 
     name = fields.String(**_TEXT)
     url = fields.String(**_TEXT)
@@ -86,7 +89,7 @@ class MenuItemSchema(Component):
 
 class PublishedPageSchema(Component):
     class Meta(Component.Meta):
-        component = "PublishedPage"
+        component = "api.PublishedPage"
 
     id = fields.String(**_TEXT)
     title = fields.String(**_TEXT)
@@ -97,7 +100,7 @@ class PublishedPageSchema(Component):
 
 class NavigationSchema(Component):
     class Meta(Component.Meta):
-        component = "Navigation"
+        component = "api.Navigation"
         title = "Menus, and the first 500 published pages"
 
     menus = fields.Dict(keys=fields.String(), values=fields.List(fields.Nested(MenuItemSchema)), required=True)
@@ -107,7 +110,7 @@ class NavigationSchema(Component):
 
 class AuthorSchema(Component):
     class Meta(Component.Meta):
-        component = "Author"
+        component = "api.Author"
         title = "An author of published entries"
 
     slug = fields.String(**_TEXT)
@@ -118,7 +121,7 @@ class AuthorSchema(Component):
 
 class SearchHitSchema(Component):
     class Meta(Component.Meta):
-        component = "SearchHit"
+        component = "api.SearchHit"
 
     id = fields.String(**_TEXT)
     type = fields.String(**_TEXT)
@@ -135,7 +138,7 @@ class SearchHitSchema(Component):
 
 class SearchPageSchema(Component):
     class Meta(Component.Meta):
-        component = "SearchPage"
+        component = "api.SearchPage"
 
     data = fields.List(fields.Nested(SearchHitSchema), required=True)
     total = fields.Integer(required=True)

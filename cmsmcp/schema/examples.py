@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cmsmcp.core.entries import OWN_FIELDS
+from cmsmcp.governance.redaction import redact
 from cmsmcp.schema.catalog import Catalog, Kind
 from cmsmcp.schema.entries import TO_MANY
 
@@ -24,11 +25,12 @@ _OWN: Mapping[str, Any] = {
 
 
 def example(kind: Kind, catalog: Catalog) -> dict[str, Any]:
-    """Keys in the type's order."""
+    """Keys in the type's order; what redaction takes out of entries is out of it too."""
     declared = {options["name"]: _value(options) for options in kind["fields"]}
     own = {**_OWN, "id": "", "locale": catalog.default_locale}
     rest = {name: own[name] for name in OWN_FIELDS if name not in declared and name != "id"}
-    return {"id": f"{catalog.default_locale}:{kind['slug']}:an-example", **declared, **rest}
+    found: dict[str, Any] = redact({"id": f"{catalog.default_locale}:{kind['slug']}:an-example", **declared, **rest})
+    return found
 
 
 def _value(options: Mapping[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-OURS = frozenset({"ContentType", "Entries", "Locale", "Media", "MixedValue", "Moment", "NavigationItem", "Problem"})
+OURS = frozenset({"Entries", "Locale", "Media", "MixedValue", "Moment", "NavigationItem", "Problem"})
 THEIRS = frozenset({
     "Array", "Boolean", "Date", "Float", "Function", "ID", "Int", "Map", "Mutation", "Number", "Object", "Partial", "Promise", "Query",
     "Record", "Set", "String", "Subscription", "Symbol",

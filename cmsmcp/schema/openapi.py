@@ -104,16 +104,16 @@ def _add_rest(spec: APISpec, catalog: Catalog) -> None:
     slugs = {"type": "string", "enum": list(catalog.by_slug)}
     of_type = {"name": "type", "in": "query", "description": "Slug of a content type.", "schema": slugs}
     rows: list[tuple[str, str, str, list[Any], str]] = [
-        ("authors/{slug}", "get_author", "An author and how much is theirs", [_SLUG], "Author"),
-        ("content-types", "get_content_types", "The content types", [], "ContentTypes"),
-        ("content-types/{slug}", "get_content_type", "A content type with its fields", [_SLUG], "ContentType"),
-        ("locales", "get_locales", "The locales", [], "Locales"),
-        ("navigation", "get_navigation", "Menus and published pages", ["locale"], "Navigation"),
-        ("search", "get_search", "Search the published entries of all types", ["q", of_type, "locale", "limit", "cursor"], "SearchPage"),
+        ("authors/{slug}", "get_author", "An author and how much is theirs", [_SLUG], "api.Author"),
+        ("content-types", "get_content_types", "The content types", [], "api.ContentTypes"),
+        ("content-types/{slug}", "get_content_type", "A content type with its fields", [_SLUG], "api.ContentType"),
+        ("locales", "get_locales", "The locales", [], "api.Locales"),
+        ("navigation", "get_navigation", "Menus and published pages", ["locale"], "api.Navigation"),
+        ("search", "get_search", "Search published entries of all types", ["q", of_type, "locale", "limit", "cursor"], "api.SearchPage"),
     ]
     add = _Adding(spec, "site")
     for path, operation, summary, parameters, component in rows:
-        more = ("Content-Language",) if component in ("Navigation", "SearchPage") else ()
+        more = ("Content-Language",) if component in ("api.Navigation", "api.SearchPage") else ()
         add(f"/api/{path}", operation, summary, parameters=parameters, responses=replies({"$ref": REF + component}, f"{summary}.", *more))
     schema = {"type": "object", "properties": {"openapi": {"type": "string"}}, "required": ["openapi"]}
     add("/api/openapi.json", "get_openapi", "This document", parameters=[], responses=replies(schema, "This document."))

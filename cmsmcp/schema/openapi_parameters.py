@@ -89,10 +89,10 @@ def list_parameters(name: str, own: Collection[str], fields: Fields) -> list[str
 def filter_component(field: Field) -> str:
     """The name of what can be asked of a field like this one."""
     if field.type in ("number", "datetime", "boolean", "richtext"):
-        return "IntegerFilter" if field.whole else f"{field.type.capitalize()}Filter"
+        return "api.IntegerFilter" if field.whole else f"api.{field.type.capitalize()}Filter"
     if field.type == "relation":
-        return "RelationFilter"
-    return "TextFilter" if "eq" in field.operators else "PresenceFilter"
+        return "api.RelationFilter"
+    return "api.TextFilter" if "eq" in field.operators else "api.PresenceFilter"
 
 
 def filter_schemas(every: Sequence[Fields]) -> Iterator[tuple[str, dict[str, Any]]]:

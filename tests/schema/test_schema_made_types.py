@@ -81,10 +81,7 @@ def test_the_openapi_file_of_any_types_is_valid_and_holds_no_secret(catalog: Cat
     assert len(operations) == len(set(operations))
     expected = sum(1 if kind["kind"] == "single" else 2 for kind in catalog.types) + 7
     assert len(operations) == expected
-    schemas = redact(document)["components"]["schemas"]
-    for kind in catalog.types:
-        name = catalog.names[kind["slug"]]
-        assert {**schemas[name], "examples": []} == {**document["components"]["schemas"][name], "examples": []}
+    assert redact(document) == document
 
 
 @limited
