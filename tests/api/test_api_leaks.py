@@ -55,10 +55,13 @@ BOTH = {
     "content/events/de/nur-deutsch.md": document("Nur deutsch", "starts_at: 2026-12-03, booking_required: false"),
     "content/observations/linked.md": document("Linked",
     "observed_at: 2026-05-05, target: vanished, instrument: hushed, observers: [ghost, seen]"),
+    "content/people/de/masked.md": document("Maskiert", PERSON, slug="maskiert"),
+    "content/events/ball.md": document("Ball", "starts_at: 2026-12-04, booking_required: false, host: maskiert"),
     "content/posts/linking.md": document("Linking", body="[x](/people/ghost/) ![x](media:images/none.png)", author="Shared Name"),
 }  # fmt: skip
 HIDDEN = {
     "content/people/ghost.md": document("Ghost", f"{PERSON}, mentor: seen", f"{SECRET} {WORD}", draft="true", author="Phantom Writer"),
+    "content/people/masked.md": document("Masked", PERSON, SECRET, draft="true"),
     "content/people/de/seen.md": document("Gesehen", PERSON, SECRET, draft="true", author="Shared Name"),
     "content/instruments/hushed.md": document("Hushed", "kind: radio, operational: true, caretaker: seen", SECRET, workflow="in_review"),
     "content/sky_objects/vanished.md": document("Vanished", "designation: V1, magnitude: 42.5", WORD, archived="true"),
@@ -177,7 +180,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "number": ("4242", "97", "150"), "float": ("77.5", "42.5", "9.75", "5"), "boolean": ("true", "false"),
     "datetime": ("2031-01-02T03:04:05Z", "2031-05-05", "2026-12-01T20:00:00Z", "2099-01-01"),
     "richtext": (SECRET, WORD, "telescope"),
-    "relation": ("ghost", "en:person:ghost", "hushed", "vanished", "en:sky-object:vanished", "seen", "albireo", "salvius-refractor",
+    "relation": ("ghost", "en:person:ghost", "hushed", "vanished", "en:sky-object:vanished", "seen", "masked", "en:person:masked",
+    "albireo", "salvius-refractor",
     "no-one"),
 }  # fmt: skip
 TEXTS = ("Ghost", "ghost", "Ahead", "ahead", "alone", "Vanished", "V1", "unseen", "draft", "archived", "Phantom Writer", "Shared Name", "e")
@@ -200,7 +204,7 @@ def filters(kind: str, fields: Fields) -> Iterator[str]:
                 given = (",".join(values),)
             else:
                 given = tuple(dict.fromkeys(turn))
-            if operator in ("lt", "lte", "gt", "gte"):
+            if operator in ("lt", "lte", "gt", "gte", "ne"):
                 given = given[:1]
             for value in given:
                 more = {"limit": "2"} if operator in ("nin", "ne") else {}
