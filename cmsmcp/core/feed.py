@@ -238,11 +238,15 @@ class Feed:
         for subscriber in owners:
             subscriber.watch_uris(uris)
             if subscriber.owes:
-                subscriber.owes = False
                 self._tell(ALL, [subscriber])
+            elif subscriber.is_first and uris:
+                # Subscribed to before the stream was open: whatever changed in between was told to nobody.
+                self._tell(Change(topics=frozenset({EVERYTHING})), [subscriber])
+            subscriber.owes = subscriber.is_first = False
 
     def _take_over(self, subscriber: Subscriber) -> None:
         if subscriber.session is not None:
+            subscriber.is_first = self._sessions.read(subscriber.session).stream is None
             self._sessions.set_stream(subscriber.session, subscriber.name)
             self._bus.publish("session", {"session": subscriber.session, "stream": subscriber.name})
 

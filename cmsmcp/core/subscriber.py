@@ -26,8 +26,8 @@ class Subscriber:
     request, None for the stream of a legacy session.
 
     `session` and `name`: of several streams of a legacy session exactly one `is_owner` and is told (S-09); it `owes` everything
-    when it takes over from one that was closed. `ended` says why we ended it, blank while we have not. `closed` runs once, when the
-    door lets go of the stream.
+when it takes over from one that was closed. One that `is_first` in its session is told of what was subscribed to before it.
+    `ended` says why we ended it, blank while we have not. `closed` runs once, when the door lets go of the stream.
     """
 
     visit: Visit
@@ -40,6 +40,7 @@ class Subscriber:
     name: str = ""
     is_owner: bool = True
     owes: bool = False
+    is_first: bool = False
     ended: str = ""
     tasks: dict[str, Task] = field(default_factory=dict)
     watches: Mapping[str, Watch] = field(default_factory=dict)

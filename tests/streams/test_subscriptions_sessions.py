@@ -119,6 +119,16 @@ def test_when_the_newer_stream_is_closed_the_older_takes_over(p, until, processe
     assert older.names() == ["tools"]
 
 
+def test_the_first_stream_is_told_of_what_was_subscribed_to_before_it(p) -> None:
+    """S-08: a change in between was told to nobody, and may have come."""
+    ask(p, "resources/subscribe", {"uri": "doc://about"})
+    p.change("content/about")
+    p.fence()
+    heard = p.open(session())
+    p.fence()
+    assert heard.names() == ["doc://about"]
+
+
 def test_closing_the_older_stream_changes_nothing(p) -> None:
     older, newer = opened(p), opened(p, process=1)
     older.stream.close()

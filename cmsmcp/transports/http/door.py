@@ -147,7 +147,7 @@ class _Endpoint:
     def _converse(self, talk: Talk, pending: Pending, connection: Connection, media_type: str) -> Response:
         """Run what may speak before its outcome. A client that leaves has cancelled, unless it has a session (X-01, X-02)."""
         if not self.openings.enter():
-            return replies.no_room()
+            raise replies.no_room()
         era = pending.era
         keeps = connection.session is not None and era is not None and not era.modern
         events = self._events() if keeps and era is not None and era.revision in RESUMABLE else None
@@ -211,7 +211,7 @@ class _Endpoint:
     def _opened(self, source: Source, pulse: float) -> Response:
         if not (_is_threaded() and self.openings.enter()):
             source.close()
-            return replies.no_room()
+            raise replies.no_room()
         return _stream(Frames(source, pulse, self.openings.leave))
 
     def _events(self) -> EventLog | None:

@@ -50,11 +50,11 @@ def unavailable(error: errors.Unavailable) -> Refusal:
     return Refusal(503, body, {"Retry-After": str(error.retry_after)})
 
 
-def no_room() -> Response:
+def no_room() -> Refusal:
     """503: this process holds as many streams as it may (W-01)."""
     message = f"Too many streams are open here. Try again in {RETRY_SECONDS} s."
     body = error_reply(None, errors.STREAMS_LIMITED, message, {"retry_after": RETRY_SECONDS})
-    return Response(body, 503, {"Retry-After": str(RETRY_SECONDS)}, mimetype=JSON)
+    return Refusal(503, body, {"Retry-After": str(RETRY_SECONDS)})
 
 
 def options() -> Response:

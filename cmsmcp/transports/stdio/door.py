@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from cmsmcp.core.out import Stream
 from cmsmcp.core.ports import Caller
-from cmsmcp.core.service import Outcome, Service
+from cmsmcp.core.service import Outcome, Pending, Service
 from cmsmcp.core.session import Connection
 from cmsmcp.protocol.errors import INVALID_REQUEST
 from cmsmcp.protocol.jsonrpc import error_reply
@@ -70,11 +70,11 @@ class _Notices:
             self._expected = True
         elif self._expected:
             self._expected = False
-            self._open()
+            # Beside the reader: what it takes to open a stream is loaded then, and a ping must not wait for that (LG-04).
+            self._pool.submit(Pending(self._open))
 
-    def _open(self) -> None:
+    def _open(self) -> Outcome:
         if self._stream is not None:
             self._stream.end()
         self._stream = self._service.listen(self._caller, self._connection).stream
-        if self._stream is not None:
-            self._pool.carry(self._stream)
+        return Outcome(stream=self._stream)
