@@ -94,7 +94,7 @@ class Silence:
         return False
 
     def ask(self, questions: Mapping[str, Question], *, bound: bool = False) -> Mapping[str, Mapping[str, Any]]:
-        raise CannotAsk("This needs an answer from the client, which has not declared that it can give one.")
+        raise CannotAsk("This needs an answer from the client, which has not declared that it can give one, or takes no event stream to be asked on.")
 
     def changed(self, change: Change) -> None: ...
     def hang_up(self, retry_ms: int) -> None: ...
