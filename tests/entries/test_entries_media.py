@@ -1,4 +1,4 @@
-"""Media of entries: references become objects where the site has the file, as it is now (docs/rules.md, Entries)."""
+"""Media of entries: references become objects where the site has the file, as it is now (docs/rules.md, Content types)."""
 
 from __future__ import annotations
 

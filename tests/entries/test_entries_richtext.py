@@ -1,4 +1,4 @@
-"""Richtext as HTML: nothing in it runs, whatever was written (docs/rules.md, Entries)."""
+"""Richtext as HTML: nothing in it runs, whatever was written (docs/rules.md, Content types)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every field type with values that fit and values that do not: read, and given (docs/rules.md, Content types, Entries)."""
+"""Every field type with values that fit and values that do not: read, and given (docs/rules.md, Content types)."""
 
 from __future__ import annotations
 
