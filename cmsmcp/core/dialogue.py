@@ -94,7 +94,8 @@ class Silence:
         return False
 
     def ask(self, questions: Mapping[str, Question], *, bound: bool = False) -> Mapping[str, Mapping[str, Any]]:
-        raise CannotAsk("This needs an answer from the client, which has not declared that it can give one, or takes no event stream to be asked on.")
+        why = "which has not declared that it can give one, or takes no event stream to be asked on."
+        raise CannotAsk(f"This needs an answer from the client, {why}")
 
     def changed(self, change: Change) -> None: ...
     def hang_up(self, retry_ms: int) -> None: ...
