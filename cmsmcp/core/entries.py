@@ -50,8 +50,8 @@ class Query:
 
     `populate` are paths of relations, at most two deep (`author`, `author.team`), whose entries are given whole; other relations
     are slugs or ids as written. `fields` None is all of them but the computed sides of relations (one-to-many), which can be long; else
-    only these, the populated ones and id: a computed side not populated is the ids of its entries. `html` renders richtext as sanitised HTML.
-    Give `page` or `cursor`, not both. Empty `order` is by URL.
+    only these, the populated ones and id: a computed side not populated is the ids of its entries. `html` renders richtext as
+    sanitised HTML. Give `page` or `cursor`, not both. Empty `order` is by URL.
     """
 
     type: str
