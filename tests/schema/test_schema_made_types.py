@@ -67,7 +67,7 @@ def catalogs(draw: st.DrawFn) -> Catalog:
 
 
 limited = settings(
-    max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.explicit, Phase.generate],
+    max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
 
 
