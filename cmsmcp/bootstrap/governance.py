@@ -15,7 +15,6 @@ from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_
 from cmsmcp.protocol.errors import NotFound, Unavailable
 from cmsmcp.settings import SettingsError
 from cmsmcp.state.redis.admission import RedisAdmission
-from cmsmcp.state.redis.bus import RedisBus
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
 
@@ -92,10 +91,7 @@ def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
     """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
     with open_redis(chosen) as client:
         try:
-            record = RedisTokens(client, chosen.settings.site_name).revoke(jti)
-            RedisBus(client, chosen.settings.site_name).publish("revoked", {"token": record.jti})  # streams look at no token by themselves
-            client.settle()
-            return record
+            return RedisTokens(client, chosen.settings.site_name).revoke(jti)
         except NotFound as error:
             choice = chosen.choice
             listed = command("tokens list", choice.folder, choice.env, choice.overlays)

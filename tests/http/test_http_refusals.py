@@ -159,10 +159,9 @@ VERBS_AND_PATHS = [
     Row("DELETE", lambda k: k.post(b"", verb="DELETE /mcp"), 405, "Session termination is not supported", headers={"Allow": NOT_ALLOWED}),
     Row("DELETE of a session", lambda k: k.post(b"", f"Mcp-Session-Id: {k.session}", verb="DELETE /mcp/"), 405,
         "Session termination is not supported", headers={"Allow": NOT_ALLOWED}),
-    Row("GET for a stream", lambda k: k.post(b"", "Accept: text/event-stream", verb="GET /mcp"), 405, str, headers={"Allow": NOT_ALLOWED}),
-    Row("GET for a stream of a session", lambda k: k.post(b"", "Accept: application/json, text/event-stream",
-        f"Mcp-Session-Id: {k.session}",
-        verb="GET /mcp"), 405, str, headers={"Allow": NOT_ALLOWED}),
+    Row("GET for a stream of no session", lambda k: k.post(b"", "Accept: text/event-stream", verb="GET /mcp"), 400, -32600),
+    Row("GET for a stream of a lost session", lambda k: k.post(b"", "Accept: text/event-stream", f"Mcp-Session-Id: {k.session}x",
+        verb="GET /mcp"), 404, 4040),
     Row("GET of a modern client", lambda k: k.post(b"", f"MCP-Protocol-Version: {MODERN}", verb="GET /mcp"), 405, str,
         headers={"Allow": NOT_ALLOWED}),
     Row("GET of an unknown revision", lambda k: k.post(b"", "MCP-Protocol-Version: 1999-01-01", verb="GET /mcp"), 400, -32022),
@@ -399,7 +398,7 @@ WIRE = [
     Row("unknown expectation", body(PING, "Expect: nonsense"), 417, str),
     Row("no request line", lambda k: b"GARBAGE\r\n\r\n", 400, str),
     Row("HTTP/9.9", lambda k: b"POST /mcp HTTP/9.9\r\nHost: localhost\r\n\r\n", 400, str),
-    Row("a long path", lambda k: b"GET /" + b"a" * 8_000 + b" HTTP/1.1\r\n\r\n", (400, 414), str),
+    Row("a long path", lambda k: b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\n\r\n", (400, 414), str),
     Row("a verb in small letters", lambda k: k.post(PING, verb="post /mcp"), (400, 405), str),
 ]  # fmt: skip
 

@@ -111,7 +111,7 @@ def test_what_servers_read_differently_is_refused_in_json(
     json.loads(content)
 
 
-@pytest.mark.parametrize("line", [b"GARBAGE\r\n\r\n", b"POST /mcp HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 8_000 + b" HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize("line", [b"GARBAGE\r\n\r\n", b"POST /mcp HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\n\r\n"])
 def test_a_broken_request_line_is_refused_in_json(server: Any, line: bytes) -> None:
     answer = raw(server, line)
     assert answer.split(b" ", 2)[1] in (b"400", b"414") and b"application/json" in answer
