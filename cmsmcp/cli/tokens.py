@@ -86,7 +86,7 @@ def rotate(choice: SiteChoice, keep: int) -> None:
     After a leak use --keep 1s: every token made before ends. Keys in CMSMCP_SECRET_KEY are yours to change; this says how.
     """
     beside = rotate_key(choose(choice, enabled=False), keep)
-    click.echo(f"a new key signs from now on; {beside} older verify beside it, the replaced one until {_moment(int(time.time()) + keep)}")
+    click.echo(f"a new key signs from now on; older keys that verify: {beside}, the replaced one until {_moment(int(time.time()) + keep)}")
 
 
 def _state(record: TokenRecord, now: int) -> str:
