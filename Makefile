@@ -26,7 +26,7 @@ run: $(VENV)/.ready  ## serve the example site on http://127.0.0.1:8080 (PORT=, 
 test: $(VENV)/.ready-dev $(CLIENTS)/.ready $(SUITE)/.ready  ## run every test (T=tests/site for a part)
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest $(T)
+	@$(BIN)/python -m pytest $(or $(T),-n 2 --dist loadfile)
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(BIN)/ruff check cmsmcp tests bench
