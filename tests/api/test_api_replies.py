@@ -93,10 +93,10 @@ def test_an_edit_changes_the_tag(start: Callable[..., Any]) -> None:
     token, path = site.new_token(), site.site / "content/posts/edited.md"
     first, second = "Fri, 06 Mar 2026 10:00:00 GMT", "Sat, 07 Mar 2026 10:00:00 GMT"
     written(path, EDITED_TEXT, first)
-    until(lambda: site.get("/api/post/edited", token).headers["Last-Modified"] == first)
+    until(lambda: site.get("/api/post/edited", token).headers.get("Last-Modified") == first)
     before = [site.get(url, token) for url in ("/api/post/edited", "/api/post")]
     written(path, EDITED_TEXT.replace("Before", "After"), second)
-    until(lambda: site.get("/api/post/edited", token).json["title"] == "After")
+    until(lambda: site.get("/api/post/edited", token).json.get("title") == "After")
     for old, url in zip(before, ("/api/post/edited", "/api/post"), strict=True):
         new = site.get(url, token, If_None_Match=old.headers["ETag"])
         assert new.status == 200 and new.headers["ETag"] != old.headers["ETag"]

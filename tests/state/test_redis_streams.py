@@ -65,8 +65,8 @@ class Process:
         raw = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}).encode()
         return json.loads(self.service.handle(raw, self.caller, connection).body or b"")
 
-    def change(self, *topics: str) -> None:
-        self.shared.bus.publish("change", Change(topics=frozenset(topics)).as_message())
+    def change(self, *topics: str, lists: tuple[str, ...] = ()) -> None:
+        self.shared.bus.publish("change", Change(frozenset(lists), frozenset(topics)).as_message())
 
     def close(self) -> None:
         self.shared.feed.end_all()
@@ -101,6 +101,8 @@ def test_a_session_subscribes_at_one_process_and_is_told_by_the_other(two) -> No
     one, other = two
     connection = Connection("2025-11-25", session="s")
     older = other.service.listen(other.caller, connection).stream
+    one.change(lists=("tools",))
+    assert next_of(older)["method"] == "notifications/tools/list_changed", "it has read what the session subscribed to: nothing"
     assert one.subscribe("doc://a", connection)["result"] == {}
     one.change("content/a")
     assert next_of(older)["params"]["uri"] == "doc://a"

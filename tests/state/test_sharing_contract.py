@@ -311,13 +311,13 @@ def test_a_stream_resumes_after_an_event_that_was_too_large_and_not_from_before(
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3)), max_size=25))
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(0, 3)), max_size=25))
 def test_both_logs_keep_the_same(client: Client, site: str, steps: list[tuple[int, int]]) -> None:
     """A memory twin that kept more or less than Redis would hide faults."""
     logs: tuple[EventLog, ...] = (MemoryEvents(), RedisEvents(client, site))
     session, sizes, number = new(), (0, 10, MAX_EVENT_BYTES, MAX_EVENT_BYTES + 1), 0
     for step, size in steps:
-        number += step - 1  # 0: said twice
+        number += step - 1  # 0: said twice; a stream leaves no number out
         for log in logs:
             if number:
                 log.append(session, "s", Event(number, b"x" * sizes[size]))
