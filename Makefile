@@ -53,7 +53,7 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(NPM) tests/clients install --package-lock-only
 	$(NPM) tests/conformance install --package-lock-only
 
-fuzz: $(VENV)/.ready-dev  ## a million mutated messages at the service (MESSAGES=, about eight minutes)
+fuzz: $(VENV)/.ready-dev  ## a million mutated messages at the service (MESSAGES=, a few minutes)
 	@$(BIN)/python tests/fuzz/fuzz.py --messages $(MESSAGES)
 
 clients: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## drive official clients and write what they did into docs/clients.md

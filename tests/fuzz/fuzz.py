@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import Pool
 from typing import Any
 
 from mutations import messages
@@ -35,6 +35,10 @@ def throw(seed: int, count: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def throw_slice(slice_: tuple[int, int]) -> dict[str, Any]:
+    return throw(*slice_)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--messages", type=int, default=1_000_000)
@@ -47,11 +51,10 @@ def main() -> int:
     unreached: set[str] | None = None
     codes: Counter[int] = Counter()
     began = time.monotonic()
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), max_tasks_per_child=5) as pool:
-        for done in pool.map(throw, seeds, slices):
+    with Pool(len(os.sched_getaffinity(0)), maxtasksperchild=5) as pool:
+        for done in pool.imap(throw_slice, zip(seeds, slices, strict=True)):
             if done["fault"]:
                 print(f"FAULT (seed {done['seed']}): {done['fault']}", file=sys.stderr)
-                pool.shutdown(cancel_futures=True)
                 return 1
             thrown, parsed = thrown + done["thrown"], parsed + done["parsed"]
             codes += done["codes"]
