@@ -5,21 +5,21 @@ Their own modules (`tools`, `resources`, `prompts`) know what each of them is as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cmsmcp.core.capability import Capability
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.dialogue import Talk
-from cmsmcp.core.entry import Toll
+from cmsmcp.core.entry import Toll, charge
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, within
 from cmsmcp.core.schemas import schema_instance
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.redaction import redact
 from cmsmcp.governance.scopes import allowed
-from cmsmcp.protocol import messages
+from cmsmcp.protocol import errors, messages
 
 MAX_URI = 8_192
 
@@ -44,6 +44,16 @@ def is_enabled(policy: Policy, name: str, capability: Capability) -> bool:
 def is_usable(exchange: Exchange, name: str, capability: Capability) -> bool:
     """Whether this caller is told of it: offered here, and its scope within the caller's rights."""
     return is_enabled(exchange.ports.policy, name, capability) and allowed(exchange.ports.policy, exchange.caller, capability.scope)
+
+
+def find_enabled(exchange: Exchange, kind: str, among: Mapping[str, Capability], name: str) -> Capability:
+    """The tool or prompt of that name. NotFound, at the price of a unit, suggests the nearest that this caller is told of."""
+    found = among.get(name)
+    if found is not None and is_enabled(exchange.ports.policy, name, found):
+        return found
+    charge(exchange)
+    seen = [other for other, one in among.items() if is_usable(exchange, other, one)]
+    raise errors.NotFound(kind, name[:80], known=seen, hint=f"{kind}s/list names them all.")
 
 
 def limits_of(policy: Policy, name: str, capability: Capability) -> Limits:

@@ -16,7 +16,7 @@ from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.invoke import check_requirements, converse, is_enabled, is_usable, limits_of
+from cmsmcp.core.invoke import check_requirements, converse, find_enabled, is_usable, limits_of
 from cmsmcp.core.lists import DECLARED_TTL_MS, Entry, listed
 from cmsmcp.core.schemas import input_schema
 from cmsmcp.governance.audit import Event
@@ -50,11 +50,7 @@ def list_prompts(exchange: Exchange) -> messages.Result:
 def get_prompt(exchange: Exchange) -> messages.Result:
     """prompts/get. An unknown prompt, a missing argument and one that is no string are -32602 (P-02, P-03)."""
     name, given = _prompt_params(exchange)
-    prompt = exchange.ports.registry().prompts.get(name)
-    if prompt is None or not is_enabled(exchange.ports.policy, name, prompt):
-        charge(exchange)
-        seen = [other for other, one in exchange.ports.registry().prompts.items() if is_usable(exchange, other, one)]
-        raise errors.NotFound("prompt", name[:80], known=seen, hint="prompts/list names them all.")
+    prompt = find_enabled(exchange, "prompt", exchange.ports.registry().prompts, name)
     limits = limits_of(exchange.ports.policy, name, prompt)
     event = Event(new_event_id(), exchange.request.method, name, prompt.scope, prompt.audit, given)
     check_requirements(exchange, prompt)

@@ -37,22 +37,28 @@ def read_resource(exchange: Exchange) -> messages.Result:
     found = exchange.ports.registry().find_resource(uri)
     if found is None or not is_enabled(exchange.ports.policy, found[0].name, found[0]):
         charge(exchange)
-        raise _not_found(exchange, uri, "Resource not found. resources/list and resources/templates/list name what exists.")
+        message = "Resource not found. resources/list and resources/templates/list name what exists."
+        raise errors.ProtocolError(message, code=_missing_code(exchange), data={"uri": uri})
     capability, variables = found
     check_requirements(exchange, capability)
     limits = limits_of(exchange.ports.policy, capability.name, capability)
     event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"uri": uri})
 
+    def produce(call: Call) -> Encoded:
+        try:
+            return _produced(limits, variables, call)
+        except (errors.NotFound, errors.InvalidArguments) as error:  # what is at fault is a part of the URI: it names nothing
+            error.code = _missing_code(exchange, error)  # here, so that the audit has the code that the client gets
+            raise
+
     def run(talk: Talk | None) -> messages.Result:
-        return _result(exchange, uri, govern(exchange, event, limits.toll, lambda call: _produced(limits, variables, call), talk))
+        return _result(exchange, uri, govern(exchange, event, limits.toll, produce, talk))
 
     try:
         return converse(exchange, capability, run)
-    except errors.ContentTypeNotFound as error:
-        code = errors.INVALID_PARAMS if exchange.era.modern else errors.CONTENT_TYPE_NOT_FOUND_LEGACY
-        raise errors.ProtocolError(error.message, code=code, data={**error.data, "uri": uri}) from None
-    except (errors.NotFound, errors.InvalidArguments) as error:  # what is at fault is a part of the URI: it names nothing
-        raise _not_found(exchange, uri, error.message) from None
+    except (errors.NotFound, errors.InvalidArguments) as error:
+        data = error.data if isinstance(error, errors.ContentTypeNotFound) else {}
+        raise errors.ProtocolError(error.message, code=error.code, data={**data, "uri": uri}) from None
 
 
 def _produced(limits: Limits, variables: Mapping[str, str], call: Call) -> Encoded:
@@ -75,6 +81,8 @@ def _result(exchange: Exchange, uri: str, encoded: Encoded) -> messages.Result:
     return messages.complete(exchange.era, exchange.ports.version, holds(uri, encoded.mime_type, encoded.text), ttl_ms=ttl_ms)
 
 
-def _not_found(exchange: Exchange, uri: str, message: str) -> errors.ProtocolError:
-    code = errors.INVALID_PARAMS if exchange.era.modern else errors.RESOURCE_NOT_FOUND_LEGACY
-    return errors.ProtocolError(message, code=code, data={"uri": uri})
+def _missing_code(exchange: Exchange, error: errors.CallError | None = None) -> int:
+    """Of a missing resource (R-02), or of a content type that is (A-03)."""
+    if exchange.era.modern:
+        return errors.INVALID_PARAMS
+    return errors.CONTENT_TYPE_NOT_FOUND_LEGACY if isinstance(error, errors.ContentTypeNotFound) else errors.RESOURCE_NOT_FOUND_LEGACY

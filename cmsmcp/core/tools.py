@@ -16,7 +16,7 @@ from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.invoke import check_requirements, clean, converse, is_enabled, is_usable, limits_of, sized
+from cmsmcp.core.invoke import check_requirements, clean, converse, find_enabled, limits_of, sized
 from cmsmcp.core.schemas import mirrored_arguments
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import allowed
@@ -37,11 +37,7 @@ class Content(Encoded):
 def call_tool(exchange: Exchange) -> messages.Result:
     """tools/call. What the model can mend comes back as an `isError` result (T-11), everything else as an error."""
     name, given = _tool_params(exchange)
-    capability = exchange.ports.registry().tools.get(name)
-    if capability is None or not is_enabled(exchange.ports.policy, name, capability):
-        charge(exchange)
-        seen = [other for other, tool in exchange.ports.registry().tools.items() if is_usable(exchange, other, tool)]
-        raise errors.NotFound("tool", name[:80], known=seen, hint="tools/list names them all.")
+    capability = find_enabled(exchange, "tool", exchange.ports.registry().tools, name)
     _check_mirrored(exchange, capability, given)
     limits = limits_of(exchange.ports.policy, name, capability)
     event = Event(new_event_id(), exchange.request.method, name, capability.scope, capability.audit, given)

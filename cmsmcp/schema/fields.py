@@ -5,6 +5,7 @@ Values come checked from the store, so dumping passes them on as they are. Knows
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -61,11 +62,12 @@ class Truth(fields.Boolean):
         return value
 
 
-class Described(fields.Field[Any]):
-    """A field whose JSON Schema it says itself (`described`), with `$ref`s to the components named."""
+class Described(fields.Field[Any], ABC):
+    """A field that says its JSON Schema itself."""
 
+    @abstractmethod
     def described(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """With `$ref`s to the components it names."""
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
         return value

@@ -337,6 +337,17 @@ def test_a_resource_is_indented_json_with_its_uri_echoed(bench) -> None:
     assert content == {"uri": "test://note/a%62c", "mimeType": "application/json", "text": '{\n  "said": "abc"\n}'}
 
 
+@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize("name", ["absent", "untyped", "unfit"])
+def test_the_audit_of_a_missing_resource_has_the_code_the_client_got(bench, name: str, modern: bool) -> None:
+    """docs/audit.md, `code`; R-02, A-03: the revisions differ in it."""
+    b = bench(note)
+    ask = b.ask_modern if modern else b.ask
+    error = ask("resources/read", {"uri": f"test://note/{name}"})["error"]
+    _, outcome = b.admission.releases[-1]
+    assert outcome["code"] == str(error["code"]) and outcome["reason"] in ("not found", "arguments")
+
+
 def test_a_text_resource_names_its_own_media_type(bench) -> None:
     [content] = bench(*ALL).ask("resources/read", {"uri": "test://file/a/b.md"})["result"]["contents"]
     assert (content["mimeType"], content["text"]) == ("text/markdown", "a/b.md")

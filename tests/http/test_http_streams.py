@@ -246,7 +246,7 @@ def test_only_the_last_messages_wait_for_a_reader_who_does_not_read(monkeypatch:
     """A flood of notices costs bounded memory; the reply comes through."""
     monkeypatch.setattr(streaming, "MAX_WAITING", 10)
     told = Told(say(*[NOTE] * 500))
-    talk = streaming.Talk()
+    talk = streaming.Speech()
     talk.run(told.begin(b"", Caller("t", frozenset()), Connection(), {}, talk), None, lambda: None, lambda: None)
     assert told.ended.wait(5)
     until(lambda: talk.wait(0) is None and talk._is_over)

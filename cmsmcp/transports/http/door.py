@@ -31,7 +31,7 @@ from cmsmcp.transports.http import checks, replies
 from cmsmcp.transports.http.openings import Openings
 from cmsmcp.transports.http.replies import JSON, SERVED, Refusal, refusal, rpc_refusal
 from cmsmcp.transports.http.resuming import Record, Resumption
-from cmsmcp.transports.http.streaming import FIRST_SECONDS, IDLE_PULSE, WORKING_PULSE, Frames, Notices, Source, Talk
+from cmsmcp.transports.http.streaming import FIRST_SECONDS, IDLE_PULSE, WORKING_PULSE, Frames, Notices, Source, Speech
 
 EXPOSED = "WWW-Authenticate, Mcp-Session-Id, Retry-After"
 RESUMABLE = (LATEST_LEGACY, MODERN)
@@ -130,10 +130,10 @@ class _Endpoint:
         checks.check_single_headers()
         body = checks.read_body(self._gate.max_request_bytes)
         connection = self._connection(caller)
-        talk = Talk() if checks.takes_events() and _is_threaded() else None
-        begun = self._service.begin(body, caller, connection, headers, talk)
-        if talk is not None and isinstance(begun, Pending) and begun.talks:
-            return self._converse(talk, begun, connection, media_type)
+        speech = Speech() if checks.takes_events() and _is_threaded() else None
+        begun = self._service.begin(body, caller, connection, headers, speech)
+        if speech is not None and isinstance(begun, Pending) and begun.talks:
+            return self._converse(speech, begun, connection, media_type)
         outcome = begun if isinstance(begun, Outcome) else begun()
         if outcome.unpaid:
             raise Refusal(outcome.status, outcome.body or b"")
@@ -144,7 +144,7 @@ class _Endpoint:
             response.headers[checks.SESSION] = self._sessions.issue(caller, connection.revision, connection.declared)
         return response
 
-    def _converse(self, talk: Talk, pending: Pending, connection: Connection, media_type: str) -> Response:
+    def _converse(self, speech: Speech, pending: Pending, connection: Connection, media_type: str) -> Response:
         """Run what may speak before its outcome. A client that leaves has cancelled, unless it has a session (X-01, X-02)."""
         if not self.openings.enter():
             raise replies.no_room()
@@ -154,15 +154,15 @@ class _Endpoint:
         record = Record(events, connection.session or "") if events is not None else None
         self.openings.began()
         try:
-            talk.run(pending, record, _nothing if keeps else connection.cancel_all, self.openings.ended)
-            outcome = talk.wait(FIRST_SECONDS)
+            speech.run(pending, record, _nothing if keeps else connection.cancel_all, self.openings.ended)
+            outcome = speech.wait(FIRST_SECONDS)
         except BaseException:
             self.openings.leave()
             raise
         if outcome is not None:
             self.openings.leave()
             return replies.reply(outcome, media_type)
-        return _stream(Frames(talk, WORKING_PULSE, self.openings.leave))
+        return _stream(Frames(speech, WORKING_PULSE, self.openings.leave))
 
     def _get(self, caller: Caller, headers: Mapping[str, str]) -> Response:
         """The stream of a session (2025-03-26 to 2025-11-25: basic/transports), or the rest of one that it had before."""

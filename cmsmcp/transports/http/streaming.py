@@ -74,7 +74,7 @@ class Notices:
         self._stream.close()
 
 
-class Talk:
+class Speech:
     """What one request says to its client while it runs, then its outcome. An `Out` for the work, a source for the wire. Thread-safe.
 
     `left` is called when the client has gone before the end. With a `record`, what the client has not seen can be had by resuming.
