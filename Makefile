@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CLIENTS := tests/clients/node_modules
 SUITE := tests/conformance/node_modules
+BROWSER := tests/system/node_modules
 PORT ?= 8080
 SITE ?= examples/site
 T ?=
@@ -28,7 +29,7 @@ test: $(VENV)/.ready-dev $(CLIENTS)/.ready $(SUITE)/.ready  ## run every test (T
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m pytest $(or $(T),-n 2 --dist loadfile --ignore=tests/system)
 
-test-system: $(VENV)/.ready-dev  ## run the tests that need Debian's packages, which it installs (as root; T=tests/system/FILE for a part)
+test-system: $(VENV)/.ready-dev $(BROWSER)/.ready  ## run the tests that need Debian's packages, which it installs (as root; T=tests/system/FILE for a part)
 	@tests/system/install-packages
 	@$(BIN)/python -m pytest $(or $(T),tests/system)
 
@@ -56,6 +57,7 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements-dev.txt
 	$(NPM) tests/clients install --package-lock-only
 	$(NPM) tests/conformance install --package-lock-only
+	$(NPM) tests/system install --package-lock-only
 
 fuzz: $(VENV)/.ready-dev  ## a million mutated messages at the service (MESSAGES=, a few minutes)
 	@$(BIN)/python tests/fuzz/fuzz.py --messages $(MESSAGES)
@@ -70,7 +72,7 @@ contract: $(VENV)/.ready-dev  ## write the published contract anew, to be read a
 	@git --no-pager diff --stat -- tests/contract/contract.json tests/schema/golden
 
 clean:  ## remove what make made
-	rm -rf $(VENV) $(CLIENTS) $(SUITE) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(CLIENTS) $(SUITE) $(BROWSER) build *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -94,4 +96,8 @@ $(CLIENTS)/.ready: tests/clients/package-lock.json $(VENV)/.ready-dev
 
 $(SUITE)/.ready: tests/conformance/package-lock.json $(VENV)/.ready-dev
 	@$(NPM) tests/conformance ci --silent
+	@touch $@
+
+$(BROWSER)/.ready: tests/system/package-lock.json $(VENV)/.ready-dev
+	@$(NPM) tests/system ci --silent
 	@touch $@

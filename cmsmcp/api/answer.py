@@ -22,13 +22,14 @@ SMALLER = "Ask for less."
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One question, inside its governance. `named` are the parts of the path, `pairs` the parameters as they were sent; `release` is the
-    server's; `held` are tags of answers that the client has."""
+    server's version, `server` the URL that `/api` stands behind; `held` are tags of answers that the client has."""
 
     call: Call
     named: Mapping[str, str]
     pairs: Sequence[tuple[str, str]]
     cursors: CursorSeal
     release: str = ""
+    server: str = "/"
     held: frozenset[str] = frozenset()
 
     def opened(self, cursor: str | None) -> str | None:

@@ -20,10 +20,10 @@ def read_openapi(asked: Asked) -> Answer:
     """The document, made once for each state of the types."""
     Given(asked.pairs, ())
     asked.call.deadline.check()
-    text = _written(catalog_of(asked.call.site.types), asked.release)
+    text = _written(catalog_of(asked.call.site.types), asked.release, asked.server)
     return within(Answer(text, JSON, len(text.encode())), MAX_DOCUMENT, INSTEAD)
 
 
 @lru_cache(maxsize=2)
-def _written(catalog: Catalog, release: str) -> str:
-    return encode(redact(openapi(catalog, release))).decode()
+def _written(catalog: Catalog, release: str, server: str) -> str:
+    return encode(redact(openapi(catalog, release, server=server))).decode()

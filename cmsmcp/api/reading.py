@@ -38,11 +38,12 @@ class Question:
 
 
 class Reading:
-    """Keeps nothing about a request on itself."""
+    """Keeps nothing about a request on itself. `server` is the URL that `/api` stands behind."""
 
-    def __init__(self, ports: Ports, cursors: CursorSeal) -> None:
+    def __init__(self, ports: Ports, cursors: CursorSeal, server: str = "/") -> None:
         self._ports = ports
         self._cursors = cursors
+        self._server = server
 
     @property
     def rate(self) -> Rate:
@@ -57,7 +58,8 @@ class Reading:
         return govern(visit, event, TOLL, lambda call: self._read(question, route, named, call), told=told)
 
     def _read(self, question: Question, route: Route, named: dict[str, str], call: Call) -> Answer:
-        found = route.read(Asked(call, named, split_query(question.query), self._cursors, self._ports.version, question.held))
+        pairs = split_query(question.query)
+        found = route.read(Asked(call, named, pairs, self._cursors, self._ports.version, self._server, question.held))
         tag = found.tag or tag_of(found.text.encode())
         if tag in question.held or ANY in question.held:
             return replace(found, size=0, tag=tag, unchanged=True)

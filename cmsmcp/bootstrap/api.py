@@ -27,5 +27,5 @@ def open_api(
     policy = replace(ports.policy, rate=chosen.settings.api.rate)
     admission = redis_admission(client, policy, chosen.settings.site_name, bucket="api:")
     cursors = CursorSeal(open_keyring(chosen, PURPOSE))
-    reading = Reading(replace(ports, policy=policy, admission=lambda: admission), cursors)
+    reading = Reading(replace(ports, policy=policy, admission=lambda: admission), cursors, chosen.settings.door.public_url or "/")
     return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes))

@@ -33,11 +33,12 @@ def command() -> None:
 @site_options
 @click.option("--format", "format_", type=click.Choice(FORMATS), required=True, help="What to write.")
 @click.option("--type", "slug", help="One content type, and what it leads to; else all.")
+@click.option("--server", default="/", show_default=True, help="The URL that /api stands behind, for openapi.")
 @click.option("--output", type=PATH, help="Write to this file instead of standard output.")
-def write(choice: SiteChoice, format_: str, slug: str | None, output: Path | None) -> None:
+def write(choice: SiteChoice, format_: str, slug: str | None, server: str, output: Path | None) -> None:
     """Write the content types in a format that other programs read."""
     try:
-        text = export(_catalog(choice), format_, slug, __version__)
+        text = export(_catalog(choice), format_, slug, __version__, server=server)
     except InvalidArguments as error:
         raise SettingsError(error.message) from None
     if output is None:

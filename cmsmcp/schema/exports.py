@@ -9,8 +9,11 @@ from cmsmcp.schema.catalog import Catalog
 FORMATS = ("json-schema", "typescript", "openapi", "graphql-sdl")
 
 
-def export(catalog: Catalog, format_: str, slug: str | None, release: str, *, indent: bool = True) -> str:
-    """One of FORMATS, of all types or of one (and what it leads to), ending in a line break. InvalidArguments for a type that is none."""
+def export(catalog: Catalog, format_: str, slug: str | None, release: str, *, server: str = "/", indent: bool = True) -> str:
+    """One of FORMATS, of all types or of one (and what it leads to), ending in a line break. InvalidArguments for a type that is none.
+
+    OpenAPI alone names the `server` that `/api` stands behind.
+    """
     if format_ == "typescript":
         from cmsmcp.schema.typescript import typescript
 
@@ -22,7 +25,7 @@ def export(catalog: Catalog, format_: str, slug: str | None, release: str, *, in
     if format_ == "openapi":
         from cmsmcp.schema.openapi import openapi
 
-        return _written(openapi(catalog, release, slug), indent)
+        return _written(openapi(catalog, release, slug, server), indent)
     from cmsmcp.schema.json_schema import json_schema
 
     return _written(json_schema(catalog, slug), indent)

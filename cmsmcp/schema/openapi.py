@@ -29,21 +29,23 @@ _ABOUT = (
 )
 _BEARER = {"type": "http", "scheme": "bearer", "description": "A token of access read-only or full-access: cmsmcp tokens create."}
 
-_SLUG = {"name": "slug", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 _ENTRY = {
-    "name": "entry", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1},
+    "name": "entry", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}, "example": "an-example",
     "description": "Slug or id; an id may hold slashes, encoded or not.",
 }  # fmt: skip
 
 
-def openapi(catalog: Catalog, release: str, slug: str | None = None) -> dict[str, Any]:
-    """Of every type, or of the one named. `release` is the server's version. InvalidArguments for a type that is none."""
+def openapi(catalog: Catalog, release: str, slug: str | None = None, server: str = "/") -> dict[str, Any]:
+    """Of every type, or of the one named. InvalidArguments for a type that is none.
+
+    `release` is the server's version, `server` the URL that `/api` stands behind: absolute, or relative to where the file was read.
+    """
     kinds = catalog.chosen(slug)
     info = {
         "description": _ABOUT, "x-schema-hash": catalog.digest, "x-locales": list(catalog.locales),
         "x-default-locale": catalog.default_locale,
     }  # fmt: skip
-    spec = new_spec("Content API", release, info=info, servers=[{"url": "/"}], security=[{"bearer": []}])
+    spec = new_spec("Content API", release, info=info, servers=[{"url": server}], security=[{"bearer": []}])
     spec.components.security_scheme("bearer", _BEARER)
     add_entries(spec, catalog)
     _add_common(spec, catalog, [fields_of(kind, catalog.types) for kind in kinds])
@@ -68,7 +70,7 @@ def _add_common(spec: APISpec, catalog: Catalog, every: list[Fields]) -> None:
     for schema in ANSWERS:
         spec.components.schema(schema.Meta.component, schema=schema)
     open_to_more(spec)
-    for name, parameter in shared_parameters(catalog.locales).items():
+    for name, parameter in shared_parameters(catalog.locales, catalog.default_locale).items():
         spec.components.parameters[name] = parameter
     for name, header in headers().items():
         spec.components.headers[name] = header
@@ -102,11 +104,12 @@ def _add_type(spec: APISpec, catalog: Catalog, kind: Kind) -> None:
 
 def _add_rest(spec: APISpec, catalog: Catalog) -> None:
     slugs = {"type": "string", "enum": list(catalog.by_slug)}
-    of_type = {"name": "type", "in": "query", "description": "Slug of a content type.", "schema": slugs}
+    first = next(iter(catalog.by_slug), "post")
+    of_type = {"name": "type", "in": "query", "description": "Slug of a content type.", "schema": slugs, "example": first}
     rows: list[tuple[str, str, str, list[Any], str]] = [
-        ("authors/{slug}", "get_author", "An author and how much is theirs", [_SLUG], "api.Author"),
+        ("authors/{slug}", "get_author", "An author and how much is theirs", [_slug("ada-lovelace")], "api.Author"),
         ("content-types", "get_content_types", "The content types", [], "api.ContentTypes"),
-        ("content-types/{slug}", "get_content_type", "A content type with its fields", [_SLUG], "api.ContentType"),
+        ("content-types/{slug}", "get_content_type", "A content type with its fields", [_slug(first)], "api.ContentType"),
         ("locales", "get_locales", "The locales", [], "api.Locales"),
         ("navigation", "get_navigation", "Menus and published pages", ["locale"], "api.Navigation"),
         ("search", "get_search", "Search published entries of all types", ["q", of_type, "locale", "limit", "cursor"], "api.SearchPage"),
@@ -135,6 +138,10 @@ def _part(name: str, properties: list[str]) -> dict[str, Any]:
         "type": "object", "description": "With fields, select or exclude: id, and what was asked for.",
         "properties": {field: {"$ref": f"{REF}{name}/properties/{field}"} for field in properties}, "required": ["id"],
     }  # fmt: skip
+
+
+def _slug(example: str) -> dict[str, Any]:
+    return {"name": "slug", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}, "example": example}
 
 
 def _list(entry: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The parameters of `/api` as OpenAPI has them: those that every type has, and for each type its fields with their operators.
 
-A filter is one parameter by field, in the style deepObject: `filters[title][eq]=…`.
+A filter is one parameter by field, in the style deepObject: `filters[title][eq]=…`. Each has an example that the door takes, but for
+`cursor`, which only the door can make up.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _LISTED: Mapping[str, str] = {
     "datetime": r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9:]{5})?)?",
 }  # fmt: skip
 _LISTED_TEXT = r"([^\\,\u0000]|\\[\\,])+"
+_SAMPLES: Mapping[str, Any] = {"number": 1.5, "integer": 1, "boolean": True, "datetime": "2026-03-06", "relation": "an-example"}
 _TOLD = {
     "eq": "equal", "ne": "not equal, or without a value", "in": r"one of these, commas between (`\,` for a comma in a value)",
     "nin": "none of these, commas between", "lt": "less", "lte": "less or equal", "gt": "greater", "gte": "greater or equal",
@@ -31,10 +33,10 @@ _TOLD = {
 }  # fmt: skip
 
 
-def shared_parameters(locales: Sequence[str]) -> dict[str, Any]:
+def shared_parameters(locales: Sequence[str], default: str) -> dict[str, Any]:
     """Those that are alike for all types, by the name they are referred to."""
     code = _enum(locales)
-    return {
+    found = {
         "page": _query("page", {"type": "integer", "minimum": 1, "maximum": MAX_PAGES, "default": 1}, "Not together with cursor."),
         "limit": _query("limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}, "Entries on a page."),
         "cursor": _query("cursor", {"type": "string", "minLength": 1}, "`next_cursor` of the page before, everything else being the same."),
@@ -49,6 +51,11 @@ def shared_parameters(locales: Sequence[str]) -> dict[str, Any]:
         ),
         "q": _query("q", {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": r"\S"}, "Words to look for.", required=True),
     }  # fmt: skip
+    examples = {
+        "page": 1, "limit": 5, "order": "desc", "author": "Ada Lovelace", "locale": default, "fallback": [default], "format": "html",
+        "status": "published", "q": "telescope",
+    }  # fmt: skip
+    return {name: {**declared, "example": examples[name]} if name in examples else declared for name, declared in found.items()}
 
 
 def own_parameters(name: str, fields: Fields, relations: Sequence[str]) -> dict[str, Any]:
@@ -57,15 +64,15 @@ def own_parameters(name: str, fields: Fields, relations: Sequence[str]) -> dict[
     signed = [sign + field for field in fields.sorted for sign in ("", "-")]
     rest = [field for field in names if field != "id"]
     found = {
-        "fields": _listed("fields", _enum(names), None, "Send these alone, and id. One of fields, select and exclude."),
-        "select": _listed("select", _enum(names), None, "The same as fields."),
-        "exclude": _listed("exclude", _enum(rest), None, "Send all but these."),
+        "fields": _listed("fields", _enum(names), None, "Send these alone, and id. One of fields, select and exclude.", names[:2]),
+        "select": _listed("select", _enum(names), None, "The same as fields.", names[:2]),
+        "exclude": _listed("exclude", _enum(rest), None, "Send all but these.", rest[:1]),
     }
     if signed:
-        found["sort"] = _listed("sort", _enum(signed), MAX_ORDERS, "`-` for descending.")
+        found["sort"] = _listed("sort", _enum(signed), MAX_ORDERS, "`-` for descending.", signed[1:2])
     if relations:
         told = f"Relations to give whole, at most {MAX_DEPTH} deep; among the fields asked for."
-        found["populate"] = _listed("populate", _enum(relations), MAX_POPULATED, told)
+        found["populate"] = _listed("populate", _enum(relations), MAX_POPULATED, told, relations[:1])
     return {f"{name}.{parameter}": declared for parameter, declared in found.items()}
 
 
@@ -118,8 +125,14 @@ def _operators(field: Field) -> dict[str, Any]:
 
 
 def _filter(field: Field) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{filter_component(field)}"}
-    return {"name": f"filters[{field.name}]", "in": "query", "style": "deepObject", "explode": True, "schema": schema}
+    rest = {"schema": {"$ref": f"#/components/schemas/{filter_component(field)}"}, "example": _sample(field)}
+    return {"name": f"filters[{field.name}]", "in": "query", "style": "deepObject", "explode": True, **rest}
+
+
+def _sample(field: Field) -> dict[str, Any]:
+    """An operator with a value that the door takes."""
+    operator = field.operators[0]
+    return {operator: _SAMPLES.get("integer" if field.whole else field.type, "telescope") if operator != "null" else False}
 
 
 def _enum(values: Sequence[str]) -> dict[str, Any]:
@@ -130,9 +143,10 @@ def _query(name: str, schema: Mapping[str, Any], description: str, **more: Any) 
     return {"name": name, "in": "query", "description": description, "schema": dict(schema), **more}
 
 
-def _listed(name: str, items: Mapping[str, Any], most: int | None, description: str) -> dict[str, Any]:
+def _listed(name: str, items: Mapping[str, Any], most: int | None, description: str, example: Sequence[str] = ()) -> dict[str, Any]:
     """Values with commas between, none of them twice."""
     schema: dict[str, Any] = {"type": "array", "items": dict(items), "minItems": 1, "uniqueItems": True}
     if most is not None:
         schema["maxItems"] = most
-    return {"name": name, "in": "query", "description": description, "style": "form", "explode": False, "schema": schema}
+    rest = {"style": "form", "explode": False, "schema": schema, "example": list(example)}
+    return {"name": name, "in": "query", "description": description, **rest}

