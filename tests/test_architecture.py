@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "site": {
         "cmsmcp.core.deadline", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor",
         "cmsmcp.protocol.errors", "cmsmcp.__version__",
-        "markdown_it", "nh3", "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
+        "nh3", "pyromark", "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {
         "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.core.tasks.ports", "cmsmcp.governance", "cmsmcp.protocol.errors",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,6 +17,8 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import ResultTooLarge, TimedOut
 from cmsmcp.site.entries import richtext
 from cmsmcp.site.entries.richtext import ATTRIBUTES, MAX_MARKDOWN, RELATION, TAGS, to_html
+from cmsmcp.site.markdown.blocks import MAX_NESTING
+from tests.worst.markdown import BODIES
 
 VECTORS = [
     "<script>alert(1)</script>", "<SCRIPT SRC=//x.example/a.js></SCRIPT>", "<scr<script>ipt>alert(1)</script>",
@@ -63,11 +66,21 @@ class _Reading(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.depth = self.deepest = 0
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        self.depth += tag not in ("br", "hr", "img")
+        self.deepest = max(self.deepest, self.depth)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth -= 1
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 def check(html: str) -> None:
@@ -131,11 +144,62 @@ def test_what_markdown_means_stays(markdown: str, html: str) -> None:
     assert html_of(markdown) == html
 
 
-def test_rendering_ends_with_its_deadline() -> None:
-    with pytest.raises(TimedOut):
-        to_html("![" * 100_000, Deadline(0.3))
-    with pytest.raises(TimedOut):
-        to_html("a", Deadline(0))
+@pytest.mark.parametrize(("markdown", "html"), [
+    ("<div>*a*</div>", "<p>&lt;div&gt;<em>a</em>&lt;/div&gt;</p>\n"), ("<!-- a -->\n\nb", "<p>&lt;!-- a --&gt;</p>\n<p>b</p>\n"),
+    ("[a](<b> c", "<p>[a](&lt;b&gt; c</p>\n"), ("[a](<b c>)", f'<p><a href="b%20c" rel="{RELATION}">a</a></p>\n'),
+    ("`<b>` <b", "<p><code>&lt;b&gt;</code> &lt;b</p>\n"), ("    <b>", "<pre><code>&lt;b&gt;\n</code></pre>\n"),
+    ("<http://a.example/?b&c>", f'<p><a href="http://a.example/?b&amp;c" rel="{RELATION}">http://a.example/?b&amp;c</a></p>\n'),
+    ("[a](/b<c>)", f'<p><a href="/b%3Cc%3E" rel="{RELATION}">a</a></p>\n'), ("~a~ ~~b~~", "<p>~a~ <s>b</s></p>\n"),
+    ("[a](http://[::1]/%)", f'<p><a href="http://[::1]/%25" rel="{RELATION}">a</a></p>\n'),
+    ("|a|\n|-|", "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n</table>\n"),
+    ("AT&T &amp; a &lt; b", "<p>AT&amp;T &amp; a &lt; b</p>\n"),
+])  # fmt: skip
+def test_raw_html_is_text_and_all_else_is_what_it_was(markdown: str, html: str) -> None:
+    """docs/rules.md, Content types. Spelled as the CommonMark reference renderer does, whatever the renderer here."""
+    assert html_of(markdown) == html
+
+
+def test_signs_that_are_no_text_are_shown_as_such() -> None:
+    """CommonMark 0.31 §2.3 (NUL), and the code points that Unicode keeps for a program's own use, which this one does use."""
+    link = f'<a href="%EF%BF%BDd" rel="{RELATION}">c</a>'
+    assert html_of("a\0b \ufdd0 \ufdd1 &#xFDD1; [c](\ufdd0d)") == f"<p>a\ufffdb \ufffd \ufffd \ufffd {link}</p>\n"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(
+    ["<b>", "</b>", "<div>", "<i x=1>", "<!-- c -->", "<?p?>", "<!D x>", "<a@b.c>", " ", "\n", "](", "]: ", "[x"]
+), max_size=12).map("".join))  # fmt: skip
+def test_no_tag_that_was_written_is_lost(markdown: str) -> None:
+    """It would be invisible: each name of a tag is still to be read, in the text or in a URL."""
+    html = html_of(markdown)
+    check(html)
+    assert html.count("div&gt;") + html.count("div%3E") == markdown.count("<div>")
+
+
+def test_a_text_is_rendered_only_while_there_is_time() -> None:
+    for markdown in ("a", "a " * 100_000):
+        with pytest.raises(TimedOut):
+            to_html(markdown, Deadline(0))
+
+
+HARDEST = ["table", "aligned table", "emphasis that never closes", "nested emphasis", "nested quotes", "numbered lists in lists",
+           "ampersands", "nested tags", "table of many columns", "a long definition used often"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARDEST)
+def test_a_text_of_the_largest_size_is_soon_rendered(name: str) -> None:
+    """The cases that took 5 to 60 s, in seconds of this process. All of `BODIES` at this size are in `tests/system`."""
+    markdown = BODIES[name](1_000_000)
+    began = time.process_time()
+    html_of(markdown)
+    assert time.process_time() - began <= 3
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_text_that_is_hard_to_read_is_rendered_safe_and_flat(name: str) -> None:
+    html = html_of(BODIES[name](4_000))
+    check(html)
+    assert _Reading(html).deepest <= 2 * MAX_NESTING + 8
 
 
 def test_a_text_over_the_limit_is_refused() -> None:
@@ -150,6 +214,16 @@ def test_a_text_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert to_html("once and only *once*", Deadline(9)) == "<p>once and only <em>once</em></p>\n"
 
 
+@pytest.mark.parametrize("markdown", [
+    "> " * 40 + "a", "- " * 40 + "a", "".join(f"{'  ' * depth}- a\n" for depth in range(100)), "*a " * 40 + "a* " * 40,
+])  # fmt: skip
+def test_what_lies_too_deep_stays_as_text(markdown: str) -> None:
+    """Without the tags of its own: sanitising takes the square of the depth."""
+    read = _Reading(html_of(markdown))
+    assert MAX_NESTING <= read.deepest <= 2 * MAX_NESTING + 2
+    assert read.text.count("a") == markdown.count("a")
+
+
 def test_deep_nesting_breaks_nothing() -> None:
     for markdown in ("*" * 3000 + "a" + "*" * 3000, ">" * 3000 + "a", "- " * 3000 + "a", "[" * 3000 + "a" + "](b)" * 3000):
         check(html_of(markdown))
@@ -157,6 +231,6 @@ def test_deep_nesting_breaks_nothing() -> None:
 
 def test_the_libraries_are_loaded_with_the_first_text() -> None:
     """Not before: the first reply on stdio comes before anything heavy."""
-    names: Any = ("markdown_it", "nh3")
+    names: Any = ("pyromark", "nh3")
     code = f"import sys, cmsmcp.site.entries.store; print([name for name in {names!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

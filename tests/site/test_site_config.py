@@ -169,5 +169,5 @@ def test_what_a_stdio_server_loads_first_is_light() -> None:
     """The tree must be readable before the first reply without the catalog's and the protocol's libraries."""
     code = "import sys, cmsmcp.site.config.loading; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
-    heavy = {"tantivy", "sqlite3", "marshmallow", "markdown_it", "tree_sitter", "watchfiles", "flask", "redis", "cmsmcp.site.model"}
+    heavy = {"tantivy", "sqlite3", "marshmallow", "pyromark", "tree_sitter", "watchfiles", "flask", "redis", "cmsmcp.site.model"}
     assert not loaded & heavy
