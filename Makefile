@@ -43,11 +43,12 @@ conformance: $(VENV)/.ready-dev $(SUITE)/.ready  ## run the official conformance
 corpus: $(VENV)/.ready  ## make a large site to measure on (DIR=build/corpus DOCUMENTS=20000)
 	@$(BIN)/python -m bench.corpus $(DIR) --documents $(DOCUMENTS)
 
-bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site), lists of 100,000 entries, then open streams
+bench: $(VENV)/.ready $(DIR)/content/config/site.yaml  ## measure indexing, start, search and edits on it (DIR= for another site), lists of 100,000 entries, open streams, then calls beside peers (needs wrk)
 	@$(BIN)/python -m bench.index $(DIR)
 	@$(BIN)/python -m bench.start
 	@$(BIN)/python -m bench.entries --entries $(ENTRIES)
 	@$(BIN)/python -m bench.streams
+	@$(BIN)/python -m bench.calls
 
 $(DIR)/content/config/site.yaml:
 	@$(MAKE) --no-print-directory corpus

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,20 +20,23 @@ START_SECONDS = 40.0
 
 
 @contextmanager
-def serving(workers: int, *settings: str) -> Iterator[tuple[str, str, int, Path]]:
+def serving(workers: int, *settings: str, site: Path | None = None) -> Iterator[tuple[str, str, int, Path]]:
     """A started server, `settings` being lines of its `mcp` block: its address, a token, its process id, and its folder.
 
-    The folder has `site` and `state` in it.
+    It serves a copy of `site`, else the one of `cmsmcp init`. The folder has `site` and `state` in it.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        site, log = Path(folder, "site"), Path(folder, "log")
+        served, log = Path(folder, "site"), Path(folder, "log")
         environment = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "CMSMCP_SECRET_KEY")}
         environment["CMSMCP_STATE_DIR"] = str(Path(folder, "state"))
-        subprocess.run([CMSMCP, "init", site], env=environment, check=True, capture_output=True)
-        config = site / "content/config/site.yaml"
+        if site is None:
+            subprocess.run([CMSMCP, "init", served], env=environment, check=True, capture_output=True)
+        else:
+            shutil.copytree(site, served)
+        config = served / "content/config/site.yaml"
         config.write_text(config.read_text().replace("mcp:\n", "".join(("mcp:\n", *(f"  {line}\n" for line in settings))), 1))
         with log.open("wb") as output:
-            command = [CMSMCP, "serve", "--site", site, "--bind", "127.0.0.1:0", "--workers", str(workers)]
+            command = [CMSMCP, "serve", "--site", served, "--bind", "127.0.0.1:0", "--workers", str(workers)]
             process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
         try:
             end = time.monotonic() + START_SECONDS
@@ -40,7 +44,7 @@ def serving(workers: int, *settings: str) -> Iterator[tuple[str, str, int, Path]
                 if process.poll() is not None or time.monotonic() > end:
                     raise SystemExit(log.read_text())
                 time.sleep(0.05)
-            create = [CMSMCP, "tokens", "create", "--site", site, "--name", "bench"]
+            create = [CMSMCP, "tokens", "create", "--site", served, "--name", "bench"]
             token = subprocess.run(create, env=environment, check=True, capture_output=True, text=True).stdout.strip()
             yield found[1], token, process.pid, Path(folder)
         finally:
