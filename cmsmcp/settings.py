@@ -21,7 +21,10 @@ from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.config.layers import BASE, ConfigFault, missing_environment, read_layers
 from cmsmcp.site.yaml.nodes import YamlFault
+from cmsmcp.site.yaml.values import is_null
 
+DEFAULT_NAME = "foundry"
+"""Foundry's own default, and what its new projects write."""
 KEY_FILE = "secret.key"
 AUDIT_FILE = "audit.jsonl"
 
@@ -93,7 +96,7 @@ class Api:
 class Settings:
     """Our blocks of one site's configuration, checked. `site_name` is Foundry's own `name`; `refusal` says why nothing is served, if so.
 
-    `audit_retention` is in seconds.
+    `audit_retention` is in seconds. `name_fault` says why that name may be another site's too, and what to write, if so.
     """
 
     site_name: str
@@ -102,6 +105,7 @@ class Settings:
     api: Api
     refusal: str | None
     audit_retention: int = 86_400
+    name_fault: Found | None = None
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
@@ -186,10 +190,27 @@ def load_settings(root: Path, env: str = "", overlays: Sequence[Path] = ()) -> S
         faults = _faults_between_keys(node, values)
     if faults or unread:
         raise SettingsError(*unread, *faults)
-    name = node.entries.get("name")
+    name, name_fault = _name(node.entries.get("name"), root)
     refusal = None if values["mcp"]["enabled"] else _not_enabled(node.entries)
     retention = values["governance"]["audit_retention"]
-    return Settings(getattr(name, "text", "") or "foundry", _policy(values), _door(values["mcp"]), _api(values["api"]), refusal, retention)
+    return Settings(name, _policy(values), _door(values["mcp"]), _api(values["api"]), refusal, retention, name_fault)
+
+
+def _name(node: Any, root: Path) -> tuple[str, Found | None]:
+    """The site's name, and what is wrong with it where several sites share one Redis: it is nobody's own."""
+    given = "" if node is None or is_null(node) else getattr(node, "text", "").strip()
+    if given not in ("", DEFAULT_NAME):
+        return given, None
+    what = f"is {DEFAULT_NAME}, as in every new Foundry project" if given else "is not set"
+    why = "with REDIS_URL a site needs a name of its own, because its tokens, limits and audit stand in Redis under that name"
+    file, line = (BASE, 1) if node is None else (node.file, node.line)
+    return DEFAULT_NAME, Found(file, line, "name", f"{what}: {why}. Write, for example: name: {plain_name(root.name)}")
+
+
+def plain_name(text: str) -> str:
+    """A name for a site from that of its folder: small letters, digits and dashes."""
+    name = re.sub(r"[\W_]+", "-", text.lower()).strip("-")[:32].strip("-")
+    return "my-site" if name in ("", "null", DEFAULT_NAME) else name
 
 
 def _unreadable(fault: YamlFault) -> Found:

@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "sidecar": {"cmsmcp.bootstrap", "cmsmcp.settings"},
     "settings": {
         "cmsmcp.called", "cmsmcp.governance.policy", "cmsmcp.governance.scopes", "cmsmcp.settings_kinds", "cmsmcp.settings_table",
-        "cmsmcp.site.config.layers", "cmsmcp.site.yaml.nodes", "platformdirs",
+        "cmsmcp.site.config.layers", "cmsmcp.site.yaml.nodes", "cmsmcp.site.yaml.values", "platformdirs",
     },
     "settings_table": {
         "cmsmcp.governance.policy", "cmsmcp.governance.scopes", "cmsmcp.settings_kinds", "cmsmcp.site.yaml.nodes",

@@ -73,13 +73,16 @@ class Chosen:
 
 
 def choose(choice: SiteChoice, *, enabled: bool = True) -> Chosen:
-    """Read everything that could stop a start. Raises SettingsError; also when MCP is off, unless `enabled` is False."""
+    """Read everything that could stop a start. Raises SettingsError; also when MCP is off, unless `enabled` is False, and when a shared
+    Redis would hold what is the site's under a name that other sites may have (docs/rules.md, Tokens and roles)."""
     environment = read_environment()
     _require_packages(environment.capabilities)
     root = find_site(choice.folder)
     settings = load_settings(root, choice.env, choice.overlays)
     if enabled and settings.refusal:
         raise SettingsError(settings.refusal)
+    if environment.redis_url is not None and settings.name_fault is not None:
+        raise SettingsError(settings.name_fault)
     return Chosen(choice, environment, root, settings, state_folder(root, environment))
 
 

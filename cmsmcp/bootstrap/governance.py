@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from cmsmcp.bootstrap.chosen import Chosen
-from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
+from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens, rotate_key
+from cmsmcp.bootstrap.signers import agree_on_key, rotate_agreed_key
 from cmsmcp.called import command
 from cmsmcp.core.ports import Admission, Ask, Verdict
 from cmsmcp.governance.policy import Policy
@@ -69,16 +71,19 @@ def redis_admission(client: Client | None, policy: Policy, site: str, bucket: st
 
 def issue_token(chosen: Chosen, grant: Grant) -> Issued:
     """Sign a token and register it. SettingsError says what is wrong with the grant, the key or Redis; nothing is issued then."""
-    make_secret_if_absent(chosen)
-    tokens = open_tokens(chosen)
-    assert tokens is not None
-    try:
-        issued = tokens.create(grant)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-    record = TokenRecord(issued.jti, issued.name, issued.access, " ".join(issued.scopes), issued.created, issued.expires)
-    with _registry(chosen) as registry:
-        registry.register(record)
+    with open_redis(chosen) as client:
+        if chosen.environment.redis_url is None:
+            make_secret_if_absent(chosen)
+        else:
+            agree_on_key(chosen, client, grant.ttl)
+        tokens = open_tokens(chosen)
+        assert tokens is not None
+        try:
+            issued = tokens.create(grant)
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+        record = TokenRecord(issued.jti, issued.name, issued.access, " ".join(issued.scopes), issued.created, issued.expires)
+        RedisTokens(client, chosen.settings.site_name).register(record)
     return issued
 
 
@@ -87,15 +92,30 @@ def list_tokens(chosen: Chosen) -> list[TokenRecord]:
         return registry.newest()
 
 
-def revoke_token(chosen: Chosen, jti: str) -> TokenRecord:
-    """Holds from the next request on, on every worker. SettingsError when no such token was issued, or Redis is away."""
-    with open_redis(chosen) as client:
+def revoke_token(chosen: Chosen, named: str) -> TokenRecord:
+    """By its id, or by its name if only one that still lives has it. Holds from the next request on, on every worker. SettingsError when
+    that names none or several, or Redis is away."""
+    with _registry(chosen) as registry:
         try:
-            return RedisTokens(client, chosen.settings.site_name).revoke(jti)
+            return registry.revoke(named)
         except NotFound as error:
+            alive = [record.jti for record in registry.newest() if record.name == named and record.is_alive(time.time())]
+            if len(alive) == 1:
+                return registry.revoke(alive[0])
             choice = chosen.choice
+            if alive:
+                again = command("tokens revoke ID", choice.folder, choice.env, choice.overlays)
+                raise SettingsError(f"{len(alive)} tokens are named {named}: {', '.join(alive)}. Say which: {again}") from None
             listed = command("tokens list", choice.folder, choice.env, choice.overlays)
             raise SettingsError(f"{error.message} Those that exist are shown by: {listed}") from None
+
+
+def rotate_signing_key(chosen: Chosen, keep: int) -> int:
+    """As `rotate_key`, and the other hosts of a shared Redis learn of it when they start next."""
+    if chosen.environment.redis_url is None or chosen.environment.secrets:
+        return rotate_key(chosen, keep)
+    with open_redis(chosen) as client:
+        return rotate_agreed_key(chosen, client, keep)
 
 
 @contextmanager

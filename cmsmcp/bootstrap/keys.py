@@ -19,7 +19,12 @@ the keys of this site are in CMSMCP_SECRET_KEY, which only you can change. No to
 
 
 def open_keyring(chosen: Chosen, purpose: str) -> Keyring | None:
-    """The keys of one purpose; None without a key. SettingsError when they cannot be used."""
+    """The keys of one purpose, of this site alone: another one with the same secret opens nothing of it. None without a key.
+    SettingsError when they cannot be used."""
+    return _keyring(chosen, f"{purpose}/{chosen.audience}")
+
+
+def _keyring(chosen: Chosen, purpose: str) -> Keyring | None:
     file = KeyFile(chosen.state / KEY_FILE)
     try:
         if chosen.environment.secrets:
@@ -32,7 +37,7 @@ def open_keyring(chosen: Chosen, purpose: str) -> Keyring | None:
 
 def open_tokens(chosen: Chosen) -> Tokens | None:
     """None without a key. SettingsError when the key is too weak."""
-    keyring = open_keyring(chosen, PURPOSE)
+    keyring = _keyring(chosen, PURPOSE)  # whose site a token is for, it says itself
     return None if keyring is None else Tokens(keyring, chosen.audience)
 
 

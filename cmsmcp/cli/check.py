@@ -13,7 +13,7 @@ from cmsmcp.bootstrap.index import open_indexed
 from cmsmcp.cli.index import shown_progress
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.settings import SettingsError, SiteChoice, find_site, load_settings
+from cmsmcp.settings import SettingsError, SiteChoice, find_site, load_settings, read_environment
 from cmsmcp.site.checks.validation import Finding
 from cmsmcp.site.config.layers import BASE, ConfigFault
 
@@ -38,14 +38,17 @@ def command(choice: SiteChoice, as_json: bool) -> None:
 
 
 def _settings_findings(choice: SiteChoice) -> list[Finding]:
-    """What stops every server: faults in our own blocks. What keeps this site from being served, MCP that is off, is a warning."""
+    """What stops every server: faults in our own blocks. What keeps this site from being served, MCP that is off or a name that is not
+    its own where REDIS_URL is set, is a warning."""
     try:
         settings = load_settings(find_site(choice.folder), choice.env, choice.overlays)
     except SettingsError as error:
         if not error.found:
             raise
         return [_finding("error", f"{one.key} {one.message}".strip(), one.file, one.line) for one in error.found]
-    return [_finding("warning", settings.refusal, BASE)] if settings.refusal else []
+    fault = settings.name_fault if read_environment().redis_url is not None else None
+    named = [_finding("warning", f"{fault.key} {fault.message}", fault.file, fault.line)] if fault else []
+    return [*named, *([_finding("warning", settings.refusal, BASE)] if settings.refusal else [])]
 
 
 def _finding(severity: str, message: str, path: str, line: int | None = None) -> Finding:

@@ -13,6 +13,7 @@ import click
 from cmsmcp.bootstrap.chosen import Chosen, choose, discover_capabilities
 from cmsmcp.bootstrap.governance import connect, require_redis
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
+from cmsmcp.bootstrap.signers import agree_on_key
 from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.processes.listener import CannotListen, is_ready, listen
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
@@ -101,7 +102,7 @@ def command(*, choice: SiteChoice, bind: str, workers: int, worker_class: str, t
     chosen = choose(choice)
     with _listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         _require_tokens_in_public(chosen, listener)
-        if make_secret_if_absent(chosen):
+        if chosen.environment.redis_url is None and make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
         if chosen.environment.capabilities:
@@ -132,6 +133,8 @@ def _run(host: Host, demo: bool) -> int:
             children.append(private.child)
         client = connect(url, START_PATIENCE)
         require_redis(client)
+        for line in agree_on_key(host.chosen, client) if private is None else ():
+            _tell(line)
         client.close()
         children += [_sidecar(host), _gunicorn(host)]
         return Supervisor(children, _tell, lambda: _is_sound(host)).run(lambda: is_ready(host.address), _on_ready(host, demo))

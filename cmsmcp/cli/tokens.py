@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -9,8 +10,7 @@ from typing import Any
 import click
 
 from cmsmcp.bootstrap.chosen import choose
-from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token
-from cmsmcp.bootstrap.keys import rotate_key
+from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token, rotate_signing_key
 from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.identity.tokens import ACCESS, Grant
 from cmsmcp.settings import SiteChoice
@@ -56,24 +56,29 @@ def create(choice: SiteChoice, scopes: tuple[str, ...], **wanted: Any) -> None:
     click.echo(f"cmsmcp: valid until {_moment(issued.expires)}; revoke it with: {again(choice, f'tokens revoke {issued.jti}')}", err=True)
 
 
-@command.command("list", epilog="\b\nExample:\n  cmsmcp tokens list --site my-site")
+@command.command("list", epilog="\b\nExample:\n  cmsmcp tokens list --site my-site --json")
 @site_options
-def list_command(choice: SiteChoice) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array; times in epoch seconds, null for never.")
+def list_command(choice: SiteChoice, as_json: bool) -> None:
     """List the tokens of a site, those that expire last first, with their times in UTC.
 
     A server accepts a token up to 10 s after its end, because clocks differ. An expired one is listed for 30 days more.
     """
-    for record in list_tokens(choose(choice, enabled=False)):
+    records = list_tokens(choose(choice, enabled=False))
+    if as_json:
+        click.echo(json.dumps(list(map(_described, records)), indent=2, ensure_ascii=False))
+        return
+    for record in records:
         state = _state(record, int(time.time()))
         click.echo(f"{record.jti}  {record.access:<11}  until {_moment(record.expires)}  {state:<29}  {record.name}  [{record.scope}]")
 
 
-@command.command(epilog="\b\nExample:\n  cmsmcp tokens revoke --site my-site 0123456789abcdef0123456789abcdef")
+@command.command(epilog="\b\nExample:\n  cmsmcp tokens revoke --site my-site my-agent")
 @site_options
-@click.argument("token_id", metavar="ID")
-def revoke(choice: SiteChoice, token_id: str) -> None:
-    """Revoke a token by its id: from the next request on, everywhere."""
-    record = revoke_token(choose(choice, enabled=False), token_id)
+@click.argument("named", metavar="ID_OR_NAME")
+def revoke(choice: SiteChoice, named: str) -> None:
+    """Revoke a token by its id, or by its name if no other has it: from the next request on, everywhere."""
+    record = revoke_token(choose(choice, enabled=False), named)
     click.echo(f"revoked {record.jti} ({record.name})")
 
 
@@ -85,8 +90,18 @@ def rotate(choice: SiteChoice, keep: int) -> None:
 
     After a leak use --keep 1s: every token made before ends. Keys in CMSMCP_SECRET_KEY are yours to change; this says how.
     """
-    beside = rotate_key(choose(choice, enabled=False), keep)
+    beside = rotate_signing_key(choose(choice, enabled=False), keep)
     click.echo(f"a new key signs from now on; older keys that verify: {beside}, the replaced one until {_moment(int(time.time()) + keep)}")
+
+
+def _described(record: TokenRecord) -> dict[str, Any]:
+    now = time.time()
+    state = "revoked" if record.revoked is not None else "good" if record.is_alive(now) else "expired"
+    scopes = record.scope.split()
+    return {
+        "id": record.jti, "name": record.name, "access": record.access, "scopes": scopes, "state": state,
+        "created": record.created, "expires": record.expires, "used": record.used, "revoked": record.revoked,
+    }  # fmt: skip
 
 
 def _state(record: TokenRecord, now: int) -> str:

@@ -48,6 +48,11 @@ class Keyring:
             self._look()
         return self._by_id.get(key_id)
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of the keys that verify."""
+        return frozenset(self._by_id)
+
     def _look(self) -> None:
         self._looked = time.monotonic()
         secrets = self._changed()

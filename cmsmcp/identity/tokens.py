@@ -105,6 +105,16 @@ class Tokens:
         self._clock = clock
         self._seen: dict[bytes, tuple[Key, Mapping[str, Any]]] = {}
 
+    @property
+    def key_id(self) -> str:
+        """Of the key that signs."""
+        return self._keys.signing.id
+
+    @property
+    def key_ids(self) -> frozenset[str]:
+        """Of the keys that verify."""
+        return self._keys.ids
+
     def create(self, grant: Grant) -> Issued:
         """Sign a token. ValueError names what is wrong with the grant."""
         _check(grant)

@@ -99,12 +99,13 @@ class Reply:
 
 @pytest.fixture(scope="session")
 def new_place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
-    """Makes a fresh copy of the template site, with a state folder of its own and nothing configured in the environment."""
+    """Makes a fresh copy of the template site, with a state folder and a name of its own (that of `site`), and nothing configured in the
+    environment."""
 
     def make() -> Place:
         folder = tmp_path_factory.mktemp("place")
         kept = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "CMSMCP_SECRET_KEY")}
-        place = Place(folder / "site", {**kept, "CMSMCP_STATE_DIR": str(folder / "state")})
+        place = Place(folder / folder.name, {**kept, "CMSMCP_STATE_DIR": str(folder / "state")})
         assert place.run("init", str(place.site)).returncode == 0
         return place
 

@@ -60,7 +60,7 @@ def test_tail_shows_what_happened(audited: Any) -> None:
     lines = done.stdout.splitlines()
     assert [line.split()[1] for line in lines] == ["intent", "outcome", "refusal", "intent", "outcome"]
     assert "list_plugins" in lines[2] and "scope" in lines[2] and "ms" in lines[1]
-    assert "reading the audit stream cmsmcp:{my-site}:audit" in done.stderr
+    assert f"reading the audit stream cmsmcp:{{{audited.place.site.name}}}:audit" in done.stderr
 
 
 def test_export_gives_every_record_as_json_lines_or_csv(audited: Any) -> None:
@@ -135,7 +135,7 @@ def test_the_sidecar_trims_what_is_too_old(new_place: Any, start: Any, redis_url
 
     place = new_place().with_(REDIS_URL=redis_url, CMSMCP_SECRET_KEY="k" * 40)
     config = place.site / "content/config/site.yaml"
-    config.write_text(config.read_text().replace("name: my-site", "name: trimmed") + "governance:\n  audit_retention: 2h\n")
+    config.write_text(config.read_text().replace(f"name: {place.site.name}", "name: trimmed") + "governance:\n  audit_retention: 2h\n")
     client, now = Client(redis_url), int(time.time() * 1000)
     for age in (3, 1):
         client.call("XADD", "cmsmcp:{trimmed}:audit", f"{now - age * 3_600_000}-0", "event", str(age))

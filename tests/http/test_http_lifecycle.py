@@ -186,7 +186,7 @@ def test_plain_gunicorn_serves_once_what_it_lacks_is_there(new_place: Any, redis
         until(lambda: server.ask("GET", "/readyz")[0] == 200, 20)
         headers = {"Authorization": f"Bearer {place.token()}"}
         assert server.ask("POST", "/mcp", LIST, **headers)[0] == 200
-        (place.site / "content/config/site.yaml").write_text("name: my-site\nmcp: {enabled: flase}\n")
+        (place.site / "content/config/site.yaml").write_text("name: mine\nmcp: {enabled: flase}\n")
         server.process.send_signal(signal.SIGHUP)
         until(lambda: "stays in force" in server.log_file.read_text(), 15)
         assert server.ask("POST", "/mcp", LIST, **headers)[0] == 200 and "flase" in server.log_file.read_text()

@@ -136,7 +136,8 @@ def test_it_heals_by_itself(host: Any, headers: dict[str, str], redis: Redis, ca
         redis.command("SCRIPT", "FLUSH")
         assert [host.post(LIST, headers).status for _ in range(6)] == [200] * 6, "not one refusal"
     assert heals(host, headers) < HEAL_SECONDS
-    assert redis.command("EXISTS", "cmsmcp:{my-site}:permits") == 0 or redis.command("ZCARD", "cmsmcp:{my-site}:permits") <= 4
+    permits = f"cmsmcp:{{{host.place.site.name}}}:permits"
+    assert redis.command("EXISTS", permits) == 0 or redis.command("ZCARD", permits) <= 4
 
 
 @pytest.mark.parametrize(("spoil", "mend"), [
@@ -170,7 +171,7 @@ def test_a_revocation_while_redis_is_away_fails_loudly(host: Any, redis: Redis) 
 
 def test_a_killed_worker_leaks_no_permit(host: Any, headers: dict[str, str], redis: Redis) -> None:
     """Its permits lapse with their lease (time limit and 5 s), not before: the work might still run."""
-    permits = "cmsmcp:{my-site}:permits"
+    permits = f"cmsmcp:{{{host.place.site.name}}}:permits"
     for _ in range(20):
         stop = threading.Event()
         callers = [threading.Thread(target=_ask, args=(host, headers, stop)) for _ in range(8)]

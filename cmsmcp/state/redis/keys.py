@@ -17,6 +17,7 @@ class Keys:
         self.bus = self._prefix + "bus"
         self.audit = self._prefix + "audit"
         self.tokens = self._prefix + "tokens"
+        self.signers = self._prefix + "signers"
         self.tasks = self._prefix + "tasks"
         self.running = self._prefix + "tasks-running"
 

@@ -34,6 +34,10 @@ class TokenRecord:
     used: int | None = None
     revoked: int | None = None
 
+    def is_alive(self, now: float) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked is None and now < self.expires
+
 
 class RedisTokens:
     """Every method raises Unavailable when Redis does not do as asked."""
