@@ -113,7 +113,7 @@ TABLE: tuple[Row, ...] = (
         "What happens while Redis is away: nothing is served. `local` is reserved and refused.",
     ),
     Row("governance.audit_retention", DURATION, 86_400, "24h", "How long a record stays in the audit stream, at least (docs/audit.md)."),
-    Row("governance.audit_arguments", BOOL, False, "false", "Write the redacted values of arguments into the audit, not only names and types."),
+    Row("governance.audit_arguments", BOOL, False, "false", "Record the redacted values of arguments, not only their names and types."),
     Row("ops.enabled", BOOL, True, "true", "Serve `/ops`. Reserved: it is not served yet."),
     Row(
         "locales", LOCALES, None, "languages found",

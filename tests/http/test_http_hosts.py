@@ -38,10 +38,10 @@ DOORS = {
 
 
 def begin(place: Any, *words: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name(words[0])
+    line = [Path(sys.executable).with_name(words[0]), *words[1:]]
     return subprocess.run(
-        [program, *words[1:]], env=place.environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
-    )
+        line, env=place.environment, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+    )  # fmt: skip
 
 
 def rename(place: Any, name: str | None) -> None:
