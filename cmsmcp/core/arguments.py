@@ -22,29 +22,54 @@ _MISSING = "Missing data for required field."
 
 
 def load(capability: Capability, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments with defaults filled in. InvalidArguments names each faulty one and what it must be."""
+    """The arguments with defaults filled in. InvalidArguments names each faulty one and what it must be.
+
+    An optional argument that is null was not given: models in strict mode cannot leave one out. Nor was one that is an empty text, where
+    its schema wants a text and does not speak of its length; under a literal JSON Schema an empty text is the capability's own.
+    """
+    schema = input_schema(capability)
     if capability.input is None:
         if capability.input_schema is None and given:
             raise InvalidArguments(_unknown(next(iter(given)), ()), argument=next(iter(given)))
-        return dict(given)
-    schema = input_schema(capability)
+        return {name: value for name, value in given.items() if value is not None or not _is_absent(name, None, schema)}
     try:
-        return schema_instance(capability.input).load(_whole(given, schema))
+        return schema_instance(capability.input).load(_given(given, schema))
     except ValidationError as error:
         raise _refusal(error, schema) from None
 
 
-def _whole(value: Any, schema: Mapping[str, Any]) -> Any:
-    """`value` with integers for numbers without a fraction where the schema wants integers: in JSON Schema `1.0` is one."""
+def _given(value: Any, schema: Mapping[str, Any]) -> Any:
+    """`value` without what was not given, at any depth, and with integers for numbers without a fraction where the schema wants integers:
+    in JSON Schema `1.0` is one."""
     if isinstance(value, float):
         return int(value) if schema.get("type") == "integer" and value.is_integer() else value
     if not schema:
         return value
     if isinstance(value, Mapping):
-        return {key: _whole(child, _at(schema, (str(key),))) for key, child in value.items()}
+        return {key: _given(child, _at(schema, (str(key),))) for key, child in value.items() if not _is_absent(key, child, schema)}
     if isinstance(value, list):
-        return [_whole(child, _at(schema, ("0",))) for child in value]
+        return [_given(child, _at(schema, ("0",))) for child in value]
     return value
+
+
+def _is_absent(name: Any, value: Any, parent: Mapping[str, Any]) -> bool:
+    """Whether a value stands for an optional argument that was left out. An unknown one never does: it is refused by its name."""
+    if value not in (None, "") or name in parent.get("required", ()):
+        return False
+    schema = _at(parent, (str(name),))
+    if value is None:
+        return bool(schema) and not _admits_null(schema)
+    return schema.get("type") == "string" and "minLength" not in schema and "" not in schema.get("enum", ())
+
+
+def _admits_null(schema: Mapping[str, Any]) -> bool:
+    """Whether null is a value of its own to this schema."""
+    choices = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    return (
+        "null" in (kind if isinstance(kind := schema.get("type"), list) else (kind,))
+        or None in schema.get("enum", ())
+        or any(isinstance(choice, Mapping) and _admits_null(choice) for choice in choices)
+    )
 
 
 def _refusal(error: ValidationError, schema: Mapping[str, Any]) -> InvalidArguments:

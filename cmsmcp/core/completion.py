@@ -101,6 +101,7 @@ def _asked(exchange: Exchange) -> Asked:
         others = {}
     if not isinstance(others, Mapping) or len(others) > MAX_CONTEXT:
         raise _malformed(f"context.arguments is an object of at most {MAX_CONTEXT} strings.")
+    others = {name: value for name, value in others.items() if value not in (None, "")}  # those that nobody has filled in yet
     if not all(isinstance(value, str) and len(value) <= MAX_CONTEXT_VALUE for value in others.values()):
         raise _malformed(f"context.arguments holds strings of at most {MAX_CONTEXT_VALUE} characters.")
     return Asked(capability, name, typed, {key: value for key, value in others.items() if key in known and key != name})

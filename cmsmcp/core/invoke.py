@@ -91,7 +91,7 @@ def converse(exchange: Exchange, capability: Capability, run: Callable[[Talk | N
 def is_retry(exchange: Exchange) -> bool:
     """Whether this request brings answers, so that its result is for it alone (K-02)."""
     params = exchange.request.params
-    return exchange.era.modern and ("inputResponses" in params or "requestState" in params)
+    return exchange.era.modern and not (params.get("inputResponses") is None and params.get("requestState") is None)
 
 
 def clean(capability: Capability, value: Any, deadline: Deadline) -> Any:

@@ -86,9 +86,13 @@ def _filled_in(prompt: Capability, given: Mapping[str, Any], call: Call, era: Er
 
 
 def _loaded(prompt: Capability, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Strings alone, each declared, none of the required ones missing; also where the prompt has but a literal JSON Schema."""
+    """Strings alone, each declared, none of the required ones missing; also where the prompt has but a literal JSON Schema.
+
+    Clients show arguments as fields of a form: one that is null, or an empty text, was not filled in.
+    """
     schema = input_schema(prompt)
     declared: Mapping[str, Any] = schema.get("properties", {})
+    given = {name: value for name, value in given.items() if name not in declared or value not in (None, "")}
     required: Sequence[str] = schema.get("required", ())
     takes = f"{prompt.name} takes {', '.join(f'{name} (required)' if name in required else name for name in declared) or 'no arguments'}."
     for name, value in given.items():

@@ -109,7 +109,7 @@ def _wanted(exchange: Exchange) -> Filter:
     if not isinstance(given, Mapping):
         raise _faulty("subscriptions/listen needs notifications, an object that says what to tell; {} for nothing.")
     for name in _LISTS:
-        if not isinstance(given.get(name, False), bool):
+        if not isinstance(given.get(name), bool | None):
             raise _faulty(f"notifications.{name} is true or false.")
     uris, tasks = given.get("resourceSubscriptions"), given.get("taskIds")
     for name, listed in (("resourceSubscriptions", uris), ("taskIds", tasks)):

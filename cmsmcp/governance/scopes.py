@@ -64,7 +64,7 @@ class Rights:
 def needed(scope: str, arguments: Mapping[str, object] | None) -> tuple[str, ...]:
     """Every scope that a call with these arguments needs, when its capability needs `scope`."""
     status = (arguments or {}).get("status")
-    return (scope,) if status in (None, "published") else (scope, READ_UNPUBLISHED)
+    return (scope,) if status in (None, "", "published") else (scope, READ_UNPUBLISHED)
 
 
 def missing(policy: Policy, caller: Caller, scope: str, every: Iterable[str] = ()) -> str | None:

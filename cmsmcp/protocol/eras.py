@@ -141,7 +141,7 @@ def _modern(request: Request, meta: Mapping[str, Any], headers: Mapping[str, str
     missing = [key for key, kind in ((VERSION_KEY, str), (CAPABILITIES_KEY, dict)) if not isinstance(meta.get(key), kind)]
     if missing:
         return Refusal(INVALID_PARAMS, f"params._meta needs {' and '.join(missing)}.", {"missing": missing, "supported": [MODERN]})
-    if LOG_LEVEL_KEY in meta and meta[LOG_LEVEL_KEY] not in LEVELS:
+    if meta.get(LOG_LEVEL_KEY) not in (None, *LEVELS):
         return Refusal(INVALID_PARAMS, f"params._meta[{LOG_LEVEL_KEY!r}] must be one of {', '.join(LEVELS)}.")
     version = meta[VERSION_KEY]
     if headers is not None:

@@ -1,8 +1,9 @@
 """JSON-RPC 2.0 as MCP uses it: bytes to a frozen message, reply values to bytes. Knows no method and no revision.
 
-Strict where leniency is a hole (docs/rules.md, Revisions): UTF-8 only, no NaN or Infinity, no duplicate keys, bounded depth and numbers,
-no lone surrogates, ids that are strings or integers. orjson proves the bytes well-formed, at a bounded depth, before the
-standard library reads them; only the latter keeps integers exact and shows duplicate keys.
+Strict where leniency is a hole (docs/rules.md, Revisions): UTF-8 only, no NaN or Infinity, no duplicate keys, bounded depth and
+numbers, no lone surrogates, ids that are strings or integers. A member that is null counts as left out, except `id`. orjson proves
+the bytes well-formed, at a bounded depth, before the standard library reads them; only the latter keeps integers exact and shows
+duplicate keys.
 """
 
 from __future__ import annotations
@@ -157,12 +158,13 @@ def _message(value: Any) -> Request | Notification | Response | Rejection:
     readable = id if is_id(id) else None
     if value.get("jsonrpc") != "2.0":
         return Rejection(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0".', None if _answers(value) else readable)
-    if "method" not in value:
+    method = value.get("method")
+    if method is None:
         return _response(value, readable)
-    method = value["method"]
     if not isinstance(method, str):
         return Rejection(INVALID_REQUEST, "Invalid request: method must be a string.", readable)
-    params = value.get("params", {})
+    params = value.get("params")
+    params = {} if params is None else params
     if "id" not in value:
         return Notification(method, params if isinstance(params, dict) else {})
     if readable is None:
@@ -173,16 +175,16 @@ def _message(value: Any) -> Request | Notification | Response | Rejection:
 
 
 def _response(value: Mapping[str, Any], id: Id | None) -> Response | Rejection:
-    if id is not None and "result" in value and "error" not in value:
+    if id is not None and "result" in value and value.get("error") is None:
         return Response(id, result=value["result"])
-    if id is not None and "result" not in value and isinstance(value.get("error"), dict):
+    if id is not None and value.get("result") is None and isinstance(value.get("error"), dict):
         return Response(id, error=value["error"])
     return Rejection(INVALID_REQUEST, "Invalid request: neither a request, a notification nor a response.", None if _answers(value) else id)
 
 
 def _answers(value: Mapping[str, Any]) -> bool:
     """Whether this means to be a response, whose id names a request of ours and must not come back as if it were the client's."""
-    return "method" not in value and ("result" in value or "error" in value)
+    return value.get("method") is None and ("result" in value or "error" in value)
 
 
 def is_id(value: Any) -> TypeGuard[Id]:

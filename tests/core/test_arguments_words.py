@@ -61,6 +61,59 @@ def test_a_fault_is_named_with_the_way_out(given: dict, sentence: str, argument:
     assert caught.value.data.get("argument") == argument
 
 
+class Choosy(Schema):
+    may_be_null = fields.String(allow_none=True)
+    may_be_empty = fields.String(validate=Length(min=0, max=9))
+    choice = fields.String(validate=OneOf(["", "a"]))
+    inner = fields.Dict(keys=fields.String(), values=fields.String())
+
+
+CHOOSY = tool(scope="read:content", audit="x", input=Choosy, output=Choosy, name="choosy", description="x")(lambda a, c: None)
+LITERAL = tool(
+    scope="read:content", audit="x", output=Choosy, name="literal", description="x",
+    input_schema={
+        "type": "object", "required": ["needed"],
+        "properties": {
+            "needed": {"type": "string"}, "title": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+            "end": {"type": ["string", "null"]}, "kind": {"enum": ["a", None]}, "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        },
+    },
+)(lambda a, c: None)  # fmt: skip
+
+
+def test_null_means_that_an_optional_argument_was_not_given() -> None:
+    """Models in strict mode write every property of a schema, and null for what they would leave out."""
+    given = dict.fromkeys(["limit", "status", "fields", "deep", "filters"])
+    assert load(PROBE, {"query": "ok", **given}) == {"query": "ok", "limit": 20}
+    assert load(PROBE, {"query": "ok", "filters": {"a": None, "b": 1}}) == {"query": "ok", "limit": 20, "filters": {"b": 1}}
+    assert load(LITERAL, {"needed": None, "title": None, "address": None}) == {"needed": None}
+    with pytest.raises(InvalidArguments, match=r"^fields\[0\] must be"):
+        load(PROBE, {"query": "ok", "fields": [None]})
+
+
+def test_null_is_a_value_where_the_schema_has_it() -> None:
+    assert load(CHOOSY, {"may_be_null": None}) == {"may_be_null": None}
+    kept = {"needed": "x", "end": None, "kind": None, "size": None}
+    assert load(LITERAL, kept) == kept
+
+
+def test_an_empty_text_means_the_same_or_is_named() -> None:
+    """It means the same for a text whose length the schema leaves open; a literal schema is taken at its word."""
+    assert load(PROBE, {"query": "ok", "status": ""}) == {"query": "ok", "limit": 20}
+    assert load(CHOOSY, {"may_be_null": "", "inner": {"a": "", "b": "x"}}) == {"may_be_null": "", "inner": {"b": "x"}}
+    assert load(CHOOSY, {"may_be_empty": "", "choice": ""}) == {"may_be_empty": "", "choice": ""}
+    assert load(LITERAL, {"needed": "", "title": ""}) == {"needed": "", "title": ""}
+    for name, blank in (("query", ""), ("limit", ""), ("deep", ""), ("fields", "")):
+        with pytest.raises(InvalidArguments, match=f"^{name} must be"):
+            load(PROBE, {"query": "ok", name: blank})
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+def test_an_unknown_argument_is_refused_whatever_it_holds(blank: object) -> None:
+    with pytest.raises(InvalidArguments, match="Unknown argument 'qurey'"):
+        load(PROBE, {"query": "ok", "qurey": blank})
+
+
 @pytest.mark.parametrize("given", [1.5, "1", True, float("inf"), float("nan"), 101.0])
 def test_what_is_no_integer_in_json_schema_is_refused(given: object) -> None:
     with pytest.raises(InvalidArguments, match=r"^limit must be an integer from 1 to 100\.$"):

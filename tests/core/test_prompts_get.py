@@ -103,6 +103,13 @@ def test_a_text_becomes_one_message_of_the_user_without_its_secrets(b) -> None:
     assert "sk-1234567890" not in message["content"]["text"]
 
 
+@pytest.mark.parametrize("blank", [None, ""])
+def test_an_argument_that_was_not_filled_in_was_not_given(b, blank: object) -> None:
+    """Clients show a form, and send its empty fields as null or as an empty text."""
+    assert get(b, "greet", {"slug": "ada", "tone": blank}) == get(b, "greet", {"slug": "ada"})
+    assert get(b, "literal", {"a": blank})["error"]["message"].startswith("a is required")
+
+
 def test_messages_come_as_they_are(b) -> None:
     """O-04: bytes are no text to look for secrets in."""
     first, second = get(b, "conversation")["result"]["messages"]
@@ -116,7 +123,9 @@ def test_messages_come_as_they_are(b) -> None:
         ("gret", None, ["'gret'", "Did you mean 'greet'?", "prompts/list"]),
         ("greet", None, ["slug is required", "greet takes slug (required), tone"]),
         ("greet", {"slug": 7}, ["slug must be a string"]),
-        ("greet", {"slug": None}, ["slug must be a string"]),
+        ("greet", {"slug": None}, ["slug is required"]),
+        ("greet", {"slug": ""}, ["slug is required"]),
+        ("greet", {"slug": "x", "tune": None}, ["'tune'", "did you mean 'tone'?"]),
         ("greet", {"slug": ["a"], "tone": "x"}, ["slug must be a string"]),
         ("greet", {"slug": "x" * 21}, ["slug", "at most 20 characters"]),
         ("greet", {"slug": "x", "tune": "y"}, ["'tune'", "did you mean 'tone'?"]),

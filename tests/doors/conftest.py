@@ -20,10 +20,11 @@ import pytest
 BIN = Path(sys.executable).parent
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "site"
 REVISION = "2025-11-25"
+LEFT_OUT = object()
 
 
 class Door(Protocol):
-    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    def send(self, method: str, params: Any = LEFT_OUT) -> dict[str, Any]:
         """The whole JSON-RPC reply."""
         ...
 
@@ -35,9 +36,9 @@ class StdioDoor:
         self._ids = count(1)
         self.send("initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "doors", "version": "1"}})
 
-    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    def send(self, method: str, params: Any = LEFT_OUT) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
-        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params is not None else {})}
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({} if params is LEFT_OUT else {"params": params})}
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
         while "id" not in (reply := json.loads(self._process.stdout.readline())):
@@ -60,8 +61,8 @@ class HttpDoor:
         }
         self._ids = count(1)
 
-    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params is not None else {})}
+    def send(self, method: str, params: Any = LEFT_OUT) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({} if params is LEFT_OUT else {"params": params})}
         connection = http.client.HTTPConnection(*self._address, timeout=30)
         try:
             connection.request("POST", "/mcp", json.dumps(message), self._headers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import ANY
+
 import pytest
 
 PROMPTS = {
@@ -46,6 +48,15 @@ def test_a_prompt_comes_filled_with_what_the_site_holds(door, name: str) -> None
     found = {"audit_page": "de:page:visit", "describe_content_type": "starts_at", "locale_gaps": "/accessibility/"}
     assert found.get(name, "en:post:2026/dome-reopens") in message["content"]["text"]
     assert "BEGIN DATA" in message["content"]["text"]
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+def test_an_argument_of_a_prompt_that_was_not_filled_in_was_not_given(door, blank) -> None:
+    arguments = {"page": "visit", "type": blank, "lang": blank, "status": blank}
+    plain = door.send("prompts/get", {"name": "audit_page", "arguments": {"page": "visit"}})["result"]
+    assert door.send("prompts/get", {"name": "audit_page", "arguments": arguments})["result"] == plain
+    ref, others = {"type": "ref/prompt", "name": "audit_page", "title": None}, {"type": blank, "lang": blank}
+    assert complete(door, ref, "page", "per", others) == {**complete(door, ref, "page", "per"), "id": ANY}
 
 
 def test_a_prompt_that_cannot_be_filled_in_says_why(door) -> None:

@@ -112,10 +112,13 @@ def test_integers_beyond_doubles_stay_exact() -> None:
         (b'{"jsonrpc":"2.0","id":4,"method":7}', 4),
         (b'{"jsonrpc":"2.0","id":4,"method":null}', 4),
         (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}', 5),
-        (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":null}', 5),
+        (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":""}', 5),
         (b'{"jsonrpc":"2.0","id":6}', 6),
         (b'{"jsonrpc":"2.0","id":6,"result":{},"error":{}}', None),
         (b'{"jsonrpc":"2.0","id":6,"error":"x"}', None),
+        (b'{"jsonrpc":"2.0","id":6,"error":null}', None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping","params":null}', None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}', None),
         (b'{"jsonrpc":"1.0","id":6,"result":{}}', None),
         (b'{"jsonrpc":"2.0","id":null,"result":{}}', None),
         (b"[]", None),
@@ -139,6 +142,14 @@ def test_a_message_without_id_is_a_notification_whatever_its_params(params: byte
 def test_responses_are_told_from_requests() -> None:
     assert parse(b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}') == Response(1, result={"a": 1})
     assert parse(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}') == Response(1, error={"code": 1})
+
+
+def test_a_member_that_is_null_was_left_out() -> None:
+    """Some clients write every member of their message class; `id` alone is something else when it is null (MCP, basic, Messages)."""
+    assert parse(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null,"result":null,"error":null}') == Request(1, "ping")
+    assert parse(b'{"jsonrpc":"2.0","id":1,"method":null,"params":null,"result":{"a":1},"error":null}') == Response(1, result={"a": 1})
+    assert parse(b'{"jsonrpc":"2.0","id":1,"method":null,"result":null,"error":{"code":1}}') == Response(1, error={"code": 1})
+    assert parse(b'{"jsonrpc":"2.0","id":1,"result":null}') == Response(1, result=None)
 
 
 def test_the_members_of_a_batch_are_judged_one_by_one() -> None:

@@ -37,12 +37,12 @@ class Rounds(Telling):
     def begin(self, deadline: Deadline) -> Dialogue:
         """Read what a retry brings, once the request is admitted. ProtocolError (-32602) for state that is not ours (E-04)."""
         params = self._exchange.request.params
-        responses = params.get("inputResponses", {})
-        if not isinstance(responses, Mapping):
+        responses, state = params.get("inputResponses"), params.get("requestState")
+        if not isinstance(responses, Mapping | None):
             raise ProtocolError("inputResponses must be an object.", code=INVALID_PARAMS)
-        self._responses = responses
-        if "requestState" in params:
-            self._state = unseal(self._exchange, params["requestState"])
+        self._responses = responses or {}
+        if state is not None:
+            self._state = unseal(self._exchange, state)
         return self
 
     def can_ask(self, question: Question) -> bool:

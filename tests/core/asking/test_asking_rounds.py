@@ -154,13 +154,13 @@ def test_an_answer_without_state_counts_where_nothing_depends_on_it(site) -> Non
     assert text_of(site.one.call("greet", inputResponses={"user": ALICE, "junk": 5, "more": None})) == "accept Alice"
 
 
-@pytest.mark.parametrize("responses", [{"wrong_key": ALICE}, {}, {"user": {"action": "accept", "content": {}}}])
+@pytest.mark.parametrize("responses", [None, {"wrong_key": ALICE}, {}, {"user": {"action": "accept", "content": {}}}])
 def test_a_missing_answer_is_asked_for_again(site, responses: Any) -> None:
     """E-06."""
     assert set(site.one.call("greet", inputResponses=responses)["result"]["inputRequests"]) == {"user"}
 
 
-@pytest.mark.parametrize("responses", [None, 5, [], "user", {"user": 12345}, {"user": None}, {"user": {"action": "yes"}}])
+@pytest.mark.parametrize("responses", [5, [], "user", {"user": 12345}, {"user": None}, {"user": {"action": "yes"}}])
 def test_a_malformed_answer_never_completes(site, responses: Any) -> None:
     """E-06: -32602."""
     assert site.one.call("greet", inputResponses=responses)["error"]["code"] == -32602
@@ -302,7 +302,7 @@ def test_a_tool_that_never_asks_ignores_answers_and_state(site) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"arguments": {"page": "other"}}, {"name": "greet"}, {"requestState": None}, {"requestState": 7}, {"requestState": ""},
+    {"arguments": {"page": "other"}}, {"name": "greet"}, {"requestState": 7}, {"requestState": ""},
 ])  # fmt: skip
 def test_state_of_another_request_is_refused(site, change: Any) -> None:
     """E-04."""
@@ -311,6 +311,14 @@ def test_state_of_another_request_is_refused(site, change: Any) -> None:
     assert site.other.ask("tools/call", {**retry, **change})["error"]["code"] == -32602
     assert not effects
     assert text_of(site.other.ask("tools/call", retry)) == "accept"
+
+
+def test_a_state_that_is_null_is_none(site) -> None:
+    """E-04, E-06: some clients write null for what they leave out; without its state a bound question is asked again."""
+    for params in ({}, {"inputResponses": {"confirm": YES}}):
+        again = site.one.call("wipe", {"page": "about"}, requestState=None, **params)["result"]
+        assert set(again["inputRequests"]) == {"confirm"} and again["requestState"]
+    assert not effects
 
 
 def test_state_of_another_caller_is_refused(site) -> None:
@@ -361,7 +369,7 @@ def test_answers_that_are_too_much_to_carry_are_told(site) -> None:
     assert (reply["result"]["isError"], "answer with less" in text_of(reply)) == (True, True)
 
 
-@pytest.mark.parametrize("level", ["loud", "INFO", 3, None, ["info"], {}])
+@pytest.mark.parametrize("level", ["loud", "INFO", 3, "", ["info"], {}])
 def test_a_log_level_that_is_none_is_refused_whatever_the_method(site, level: Any) -> None:
     """LG-03: before anything is sent, as 400."""
     for method, params in (("tools/call", {"name": "quiet"}), ("tools/list", {})):
