@@ -10,13 +10,12 @@ import fcntl
 import http.client
 import logging
 import os
-import ssl
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from cmsmcp.identity.fetching import fetch
 from cmsmcp.identity.jwks import MAX_BYTES, VerifyingKey, read_keys
 
 log = logging.getLogger(__name__)
@@ -106,7 +105,7 @@ class KeySource:
 
     def _refresh(self) -> None:
         try:
-            document = fetch(self._url, self._pace.fetch)
+            document = fetch(self._url, self._pace.fetch, MAX_BYTES)
             keys = read_keys(document)
             if not keys:
                 raise ValueError("no key that could verify a token")
@@ -133,32 +132,9 @@ class KeySource:
             pass
 
 
-def fetch(url: str, seconds: float) -> bytes:
-    """The body of a 200, without following redirects; at most MAX_BYTES and `seconds` for all of it. OSError or ValueError if not."""
-    parts = urlsplit(url)
-    end = time.monotonic() + seconds
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=seconds, context=ssl.create_default_context())
-    else:
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
-    try:
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "cmsmcp"})
-        reply = connection.getresponse()
-        if reply.status != 200:
-            raise ValueError(f"status {reply.status}")
-        body = b""
-        while chunk := reply.read1(65_536):
-            body += chunk
-            if len(body) > MAX_BYTES or time.monotonic() > end:
-                raise ValueError("it is too large or came too slowly")
-        return body
-    finally:
-        connection.close()
-
-
 def _reason(error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
+    if isinstance(error, TimeoutError):
+        return "it came too slowly"
     return "it cannot be reached" if isinstance(error, OSError) else "it is no HTTP server"

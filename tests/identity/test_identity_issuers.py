@@ -20,7 +20,7 @@ from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.issuers import Expected, ExternalIssuer
 from cmsmcp.identity.jwks import MAX_BYTES, read_keys
 from cmsmcp.identity.keys import Keyring
-from cmsmcp.identity.keysource import KeySource, Pace, fetch
+from cmsmcp.identity.keysource import KeySource, Pace
 from cmsmcp.identity.tokens import Grant, TokenRefused, Tokens
 from cmsmcp.protocol.errors import Unavailable
 
@@ -246,15 +246,3 @@ def test_several_workers_of_a_host_fetch_once(idp: Any, tmp_path: Path, until: A
     for worker in workers:
         worker.stop()
     assert idp.fetches == 1
-
-
-def test_a_fetch_has_one_limit_for_all_of_it(idp: Any) -> None:
-    def slow() -> tuple[int, bytes]:
-        time.sleep(1.5)
-        return 200, b"{}"
-
-    idp.answer = slow
-    began = time.monotonic()
-    with pytest.raises((OSError, ValueError)):
-        fetch(idp.jwks_url, 0.3)
-    assert time.monotonic() - began < 1.2
