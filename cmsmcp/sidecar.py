@@ -16,6 +16,7 @@ from cmsmcp.bootstrap.audit import Trimmer
 from cmsmcp.bootstrap.chosen import Chosen, choose, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis
 from cmsmcp.bootstrap.notices import Notices, notices_over_redis
+from cmsmcp.processes.signals import ignore_meaningless
 from cmsmcp.settings import SettingsError, SiteChoice
 
 log = logging.getLogger("cmsmcp.sidecar")
@@ -23,7 +24,7 @@ LOOK_SECONDS = 0.25
 
 
 def main() -> int:
-    """Run until SIGTERM; SIGHUP reads the configuration again. Exit code 0, or 2 when it is at fault at the start."""
+    """Run until SIGTERM, SIGINT or SIGQUIT; SIGHUP reads the configuration again. Exit code 0, or 2 when it is at fault at the start."""
     parser = argparse.ArgumentParser(prog="python -m cmsmcp.sidecar")
     parser.add_argument("site", type=Path)
     parser.add_argument("--env", default="")
@@ -31,7 +32,8 @@ def main() -> int:
     wanted = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="cmsmcp sidecar: %(message)s")
     signals: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    ignore_meaningless()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, lambda number, _: signals.put(number))
     choice = SiteChoice(wanted.site, wanted.env, tuple(wanted.config_overlay))
     try:

@@ -42,8 +42,7 @@ MAY_IMPORT = {
     # what composes the others
     "bootstrap": {
         "cmsmcp.__version__", "cmsmcp.api", "cmsmcp.called", "cmsmcp.capabilities", "cmsmcp.core", "cmsmcp.governance", "cmsmcp.identity",
-        "cmsmcp.processes.private_redis", "cmsmcp.protocol.errors", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state", "cmsmcp.transports",
-        "flask",
+        "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state", "cmsmcp.transports", "flask",
     },
     "cli": {
         "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.ports", "cmsmcp.governance.audit",
@@ -52,7 +51,7 @@ MAY_IMPORT = {
         "cmsmcp.state.redis.tokens", "click", "rich",
     },
     "app": {"cmsmcp.bootstrap.http", "cmsmcp.settings", "flask", "werkzeug"},
-    "sidecar": {"cmsmcp.bootstrap", "cmsmcp.settings"},
+    "sidecar": {"cmsmcp.bootstrap", "cmsmcp.processes.signals", "cmsmcp.settings"},
     "settings": {
         "cmsmcp.called", "cmsmcp.governance.policy", "cmsmcp.governance.scopes", "cmsmcp.settings_kinds", "cmsmcp.settings_table",
         "cmsmcp.site.config.layers", "cmsmcp.site.yaml.nodes", "cmsmcp.site.yaml.values", "platformdirs",

@@ -10,6 +10,7 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
 from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
+from cmsmcp.processes.signals import ignore_meaningless
 from cmsmcp.settings import AUDIT_FILE, SettingsError, SiteChoice
 from cmsmcp.transports.stdio import StreamsClosed, claim_streams, serve
 
@@ -28,6 +29,7 @@ def serve_stdio(choice: SiteChoice) -> int:
         incoming, outgoing = claim_streams()
     except StreamsClosed:
         raise SettingsError("standard input or output is closed; a client starts this command with both open") from None
+    ignore_meaningless()
     chosen = choose(choice)
     client = _client(chosen)
     admission = Once(lambda: _admission(chosen, client))

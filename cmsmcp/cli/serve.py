@@ -6,6 +6,7 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import click
@@ -17,6 +18,7 @@ from cmsmcp.bootstrap.signers import agree_on_key
 from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.processes.listener import CannotListen, is_ready, listen
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
+from cmsmcp.processes.signals import ignore_meaningless
 from cmsmcp.processes.supervisor import Child, Supervisor
 from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_elsewhere
 
@@ -99,6 +101,7 @@ def command(*, choice: SiteChoice, bind: str, workers: int, worker_class: str, t
     """
     if threads is not None and worker_class != "gthread":
         raise click.UsageError("--threads is for --worker-class gthread")
+    ignore_meaningless()  # until the supervisor listens, and can say so
     chosen = choose(choice)
     with _listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         _require_tokens_in_public(chosen, listener)
@@ -201,4 +204,5 @@ def _on_ready(host: Host, demo: bool) -> Callable[[], None]:
 
 
 def _tell(line: str) -> None:
-    click.echo(f"cmsmcp: {line}", err=True)
+    with suppress(OSError):  # whoever read standard error may be gone; the site is still served
+        click.echo(f"cmsmcp: {line}", err=True)

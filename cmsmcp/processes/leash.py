@@ -29,6 +29,7 @@ def spawn(
     parent = os.getpid()
 
     def tie() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it listens for one itself, and has read its configuration anyway
         if _LIBC is not None:
             _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != parent:  # it died before the call above

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cmsmcp.processes.leash import spawn, stop
+from cmsmcp.processes.signals import MEANINGLESS
 from cmsmcp.processes.terminal import Terminal
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 POLL_SECONDS = 0.1
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
@@ -26,7 +28,8 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(slots=True)
 class Child:
-    """One process. `vital`: when it ends, everything ends. The others are started again, after a pause that doubles up to 30 s.
+    """One process. What ends is started again, after a pause that doubles up to 30 s. `vital`: when it ends before everything was ready,
+    it cannot be started, and everything ends.
 
     It runs in `folder`, with `environment` instead of ours if that is given. `output` is a file for what it prints, instead of our own
     streams. `patience`: seconds from SIGTERM to SIGKILL.
@@ -46,6 +49,34 @@ class Child:
     due: float = 0.0
     started: float = 0.0
 
+    def has_ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    @property
+    def code(self) -> int | None:
+        return None if self.process is None else self.process.returncode
+
+    def mend(self, tell: Callable[[str], None]) -> None:
+        """Start it again if it has ended, when its time has come. To be called now and then, as long as `due` says so at least."""
+        now = time.monotonic()
+        if not self.has_ended():
+            return
+        if not self.due:
+            if now - self.started > LONGEST_PAUSE:
+                self.pause = FIRST_PAUSE
+            self._wait(f"ended with code {self.code}; starting it", tell)
+        elif now >= self.due:
+            try:
+                self.start()
+                self.due = 0.0
+            except OSError as error:
+                self._wait(f"cannot be started ({error.strerror}); trying", tell)
+
+    def _wait(self, what: str, tell: Callable[[str], None]) -> None:
+        tell(f"{self.name} {what} again in {self.pause:g} s")
+        self.due = time.monotonic() + self.pause
+        self.pause = min(self.pause * 2, LONGEST_PAUSE)
+
     def start(self) -> None:
         with self.output.open("ab") if self.output else nullcontext() as output:
             self.process = spawn(self.command, self.folder, environment=self.environment, pass_fds=self.pass_fds, output=output)
@@ -53,8 +84,9 @@ class Child:
 
 
 class Supervisor:
-    """`run()` returns the exit code: 0 after SIGTERM or when the terminal is gone, 130 after Ctrl-C, 1 when a vital process ended or none
-    became ready. On any other SIGHUP `is_sound` is asked whether what stands in the configuration now can be used; it says why not.
+    """`run()` returns the exit code: 0 after SIGTERM, SIGQUIT or when the terminal is gone, 130 after Ctrl-C, 1 when a vital process ended
+    before all were ready. On any other SIGHUP `is_sound` is asked whether what stands in the configuration now can be used; it says why
+    not.
     """
 
     def __init__(self, children: Sequence[Child], tell: Callable[[str], None], is_sound: Callable[[], bool] = lambda: True) -> None:
@@ -62,6 +94,7 @@ class Supervisor:
         self._tell = tell
         self._is_sound = is_sound
         self._signal: int | None = None
+        self._meaningless: set[int] = set()
         self._terminal = Terminal()
         self._ready = False
 
@@ -70,7 +103,8 @@ class Supervisor:
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        handlers = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+        handlers = {number: signal.signal(number, self._note) for number in (*ENDING, signal.SIGHUP)}
+        handlers |= {number: signal.signal(number, self._note_meaningless) for number in MEANINGLESS}
         handlers[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)  # only to wake the loop
         try:
             for child in self._children:
@@ -90,18 +124,29 @@ class Supervisor:
         if self._signal in (None, signal.SIGHUP):
             self._signal = number
 
+    def _note_meaningless(self, number: int, _frame: object) -> None:
+        self._meaningless.add(number)
+
     def _watch(self, reader: int, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> int:
         while not self._is_to_end():
             if not self._ready and is_ready():
                 self._ready = True
                 on_ready()
-            ended = self._mend()
-            if ended is not None:
-                self._tell(f"{ended.name} ended with code {ended.process.returncode if ended.process else '?'}; stopping")
-                return 1
+            for child in self._children:
+                if child.vital and not self._ready and child.has_ended():
+                    self._tell(f"{child.name} ended with code {child.code}; stopping")
+                    return 1
+                child.mend(self._tell)
+            self._explain_meaningless()
             if select.select([reader], [], [], POLL_SECONDS if not self._ready or self._waiting() else None)[0]:
                 os.read(reader, 4096)
         return 130 if self._signal == signal.SIGINT else 0
+
+    def _explain_meaningless(self) -> None:
+        while self._meaningless:
+            name = signal.Signals(self._meaningless.pop()).name
+            self._tell(f"{name} changes nothing here: logs go to standard error, the number of workers is --workers. SIGHUP reads the "
+                       "configuration again, SIGTERM ends")
 
     def _is_to_end(self) -> bool:
         """Whether a signal says so. A SIGHUP does when the terminal is gone; otherwise it has the configuration read again, once all
@@ -123,25 +168,6 @@ class Supervisor:
 
     def _waiting(self) -> bool:
         return any(child.due for child in self._children)
-
-    def _mend(self) -> Child | None:
-        """Start again what ended; returns a vital process that did."""
-        now = time.monotonic()
-        for child in self._children:
-            if child.process is None or child.process.poll() is None:
-                continue
-            if child.vital:
-                return child
-            if not child.due:
-                if now - child.started > LONGEST_PAUSE:
-                    child.pause = FIRST_PAUSE
-                self._tell(f"{child.name} ended with code {child.process.returncode}; starting it again in {child.pause:g} s")
-                child.due = now + child.pause
-                child.pause = min(child.pause * 2, LONGEST_PAUSE)
-            elif now >= child.due:
-                child.due = 0.0
-                child.start()
-        return None
 
     def _end(self) -> None:
         for child in reversed(self._children):

@@ -50,6 +50,14 @@ def _state(process: int) -> str:
         return ""
 
 
+def _parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def _line(process: int) -> bytes:
+    return Path(f"/proc/{process}/cmdline").read_bytes()
+
+
 def until(condition: Any, seconds: float = 10.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -115,7 +123,7 @@ def json_url(place: Any) -> str:
 
 
 def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new_place: Any, start: Any) -> None:
-    """A killed Redis comes back on its socket with what it knew; a killed supervisor takes everything with it."""
+    """A killed Redis comes back on its socket with what it knew, gunicorn on its port; a killed supervisor takes everything with it."""
     server = start(new_place(), "--workers", "1")
     headers = {"Authorization": f"Bearer {server.place.token()}"}
     assert server.post(PING, headers).status == 200
@@ -124,6 +132,11 @@ def test_what_dies_is_started_again_and_a_killed_supervisor_leaves_no_orphan(new
     os.kill(redis, signal.SIGKILL)
     until(lambda: redis not in alive({redis}) and server.post(PING, headers).status == 200, 15)
     assert "redis ended" in server.log
+    gunicorn = next(one for one in descendants(server.process.pid) if _parent(one) == server.process.pid and b"gunicorn" in _line(one))
+    os.kill(gunicorn, signal.SIGKILL)
+    until(lambda: "gunicorn ended with code -9; starting it again" in server.log, 60)
+    until(lambda: gunicorn not in alive({gunicorn}) and server.post(PING, headers).status == 200, 60)
+    assert server.process.poll() is None
     children |= descendants(server.process.pid)
     server.process.kill()
     until(lambda: not alive(children))

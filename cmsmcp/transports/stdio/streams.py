@@ -48,7 +48,7 @@ def _is_open(number: int) -> bool:
 
 
 class Stop:
-    """Wakes reader and writer when the client is gone or the process is told to end (SIGTERM, SIGINT).
+    """Wakes reader and writer when the client is gone or the process is told to end (SIGTERM, SIGINT, SIGQUIT, SIGHUP).
 
     `ending` says that the input has ended and only what is in flight remains.
     """
@@ -63,7 +63,7 @@ class Stop:
             # The system may give a signal to any thread; only this pipe then wakes the one in which handlers run.
             os.set_blocking(self._signal, False)
             self._former_wake = signal.set_wakeup_fd(self._signal, warn_on_full_buffer=False)
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
                 self._former[number] = signal.signal(number, lambda *_: self.request())
 
     def request(self) -> None:
