@@ -194,9 +194,14 @@ def one_of(words: Iterable[str], what: str) -> Callable[[str], str]:
 
 
 def host(text: str) -> str:
-    if not _HOST.match(text):
+    """As clients send it: in ASCII, without the dot of the root."""
+    try:
+        name = text.encode("idna").decode().removesuffix(".")
+    except UnicodeError:
+        name = ""
+    if not _HOST.match(name):
         raise Fault(f'"{text[:60]}" is no host name; write "cms.example.org" or "cms.example.org:8443", without a scheme')
-    return text.lower()
+    return name.lower()
 
 
 def origin(text: str) -> str:
@@ -209,10 +214,12 @@ def origin(text: str) -> str:
 def network(text: str) -> str:
     import ipaddress
 
+    if text == "unix:":
+        return text
     try:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
-        raise Fault(f'"{text[:60]}" is no address or network; write "10.0.0.7" or "10.0.0.0/8"') from None
+        raise Fault(f'"{text[:60]}" is no address or network; write "10.0.0.7", "10.0.0.0/8", or "unix:" for a unix socket') from None
 
 
 def _split(text: str) -> Any:

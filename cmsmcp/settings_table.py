@@ -92,7 +92,10 @@ TABLE: tuple[Row, ...] = (
     ),
     Row("mcp.allowed_hosts", HOSTS, (), "[]", "Values of `Host` to accept besides loopback names, the address bound and `public_url`."),
     Row("mcp.allowed_origins", ORIGINS, (), "[]", "Web origins that may call `/mcp` from a browser, besides loopback ones."),
-    Row("mcp.trusted_proxies", NETWORKS, (), "[]", "Proxies whose `X-Forwarded-For` is believed."),
+    Row(
+        "mcp.trusted_proxies", NETWORKS, (), "[]",
+        "Proxies whose `X-Forwarded-For` is believed; `unix:` is whoever connects by a unix socket.",
+    ),
     Row(
         "mcp.max_streams", whole(0, 100_000), 1_000, "1000",
         "Streams open for the whole site, across workers and hosts: subscriptions, not calls. More are refused, not queued.",

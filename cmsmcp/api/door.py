@@ -17,7 +17,7 @@ from cmsmcp.api.answer import Answer
 from cmsmcp.api.headers import link_header, rate_left, rate_policy
 from cmsmcp.api.packing import GZIP, SMALLEST, accepts_gzip, packed
 from cmsmcp.api.page import HTML, PATH, page
-from cmsmcp.api.problems import of_error, problem
+from cmsmcp.api.problems import of_error, of_token, problem
 from cmsmcp.api.reading import Question, Reading
 from cmsmcp.api.validators import http_date, in_any_coding, not_since, read_tags, tag_sent
 from cmsmcp.core.ports import Caller, Verdict
@@ -77,7 +77,7 @@ class _Endpoint:
             headers = {"Allow": SERVED} if refused.status == 405 else {}
             response = self._refuse(problem(refused.status, refused.message, headers))
         except TokenRefused as refused:
-            response = self._refuse(problem(refused.status, refused.body["error"], {"WWW-Authenticate": refused.challenge}))
+            response = self._refuse(of_token(refused))
         if origin is not None:
             response.headers["Access-Control-Allow-Origin"] = origin
             response.headers["Access-Control-Expose-Headers"] = EXPOSED

@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import Response
 
+from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
 
 PROBLEM = "application/problem+json"
@@ -29,12 +30,16 @@ def problem(status: int, error: str, headers: Mapping[str, str] | None = None, *
     return Response(json.dumps(body, ensure_ascii=False), status, headers, content_type=PROBLEM)
 
 
+def of_token(refused: TokenRefused) -> Response:
+    return problem(refused.status, headers={"WWW-Authenticate": refused.challenge}, **refused.body)
+
+
 def of_error(error: errors.CallError) -> Response:
     """The reply to a governed request that was refused or failed."""
     if isinstance(error, errors.NotFound):
         return problem(404, "Not found")
     if isinstance(error, errors.TokenRevoked):
-        return problem(401, "Invalid API token", {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+        return of_token(TokenRefused.invalid("api"))
     headers = {}
     if isinstance(error, errors.LimitRefused | errors.Unavailable):
         headers["Retry-After"] = str(error.retry_after)

@@ -96,14 +96,13 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None, told: Callable[[
     """Admit the request or raise LimitRefused, TokenRevoked or Unavailable. `event` is for the audit; `told` gets the verdict."""
     caller, ports = visit.caller, visit.ports
     event_id = event.event_id if event is not None else new_event_id()
-    intent = _intent(visit, event_id, event) if ports.policy.audit else None
-    refusal = ports.records().refused(intent) if intent is not None else None
     lease_ms = int(toll.seconds * 1000) + LEASE_MARGIN_MS
     if toll.permit and not toll.stream and len(ports.overdue) >= ports.policy.max_concurrency:
         # The store may have forgotten their permits, but their threads are here, and more would come.
-        if refusal is not None:
-            ports.admission().record({**refusal, "reason": "concurrency"})
+        refuse(visit, event or _unnamed(visit, event_id), reason="concurrency", code=CONCURRENCY_LIMITED)
         raise _refused("concurrency", 0)
+    intent = _intent(visit, event_id, event) if ports.policy.audit else None
+    refusal = ports.records().refused(intent) if intent is not None else None
     verdict = ports.admission().admit(
         Ask(
             event_id=event_id,
@@ -137,11 +136,14 @@ def refuse(visit: Visit, event: Event, *, reason: str, code: int) -> None:
 
 
 def _intent(visit: Visit, event_id: str, event: Event | None) -> Mapping[str, str]:
-    if event is None:
-        from cmsmcp.governance.audit import Event
+    return visit.ports.records().intent(visit.caller, event or _unnamed(visit, event_id))
 
-        event = Event(event_id, visit.method)
-    return visit.ports.records().intent(visit.caller, event)
+
+def _unnamed(visit: Visit, event_id: str) -> Event:
+    """What is said of a request that records refusals alone."""
+    from cmsmcp.governance.audit import Event
+
+    return Event(event_id, visit.method)
 
 
 def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:

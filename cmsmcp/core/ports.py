@@ -230,7 +230,7 @@ class Ask:
 
     `cost` is in rate units; `permit` says whether it occupies one of `max_concurrency`, or with `stream` one of `max_streams`;
     `lease_ms` bounds a permit whose holder died; a `registered` token is refused unless the registry knows it; `intent` is the
-    audit record to append when admitted, `refusal` the one to append when not.
+    audit record to append when admitted, `refusal` the one to append when not, with its `reason` and `code`.
     """
 
     event_id: str

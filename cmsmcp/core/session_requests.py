@@ -50,17 +50,18 @@ def subscribe(exchange: Exchange) -> messages.Result:
     limits = limits_of(exchange.ports.policy, capability.name, capability)
     event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"uri": uri})
 
-    def check(deadline: Deadline) -> Encoded:
+
+    def keep(deadline: Deadline) -> Encoded:
         if not is_readable(exchange, capability, variables, deadline):
             raise _not_found(uri)
+        deadline.check()
+        if not exchange.ports.shared().sessions.subscribe(session, uri):
+            message = f"This session has {MAX_URIS} subscriptions, which is the most. Unsubscribe from what is not needed any more."
+            raise errors.ProtocolError(message, code=errors.INVALID_PARAMS)
         return Encoded("", "", 0)
 
-    govern(exchange, event, Toll(seconds=limits.toll.seconds, audited=True), lambda call: check(call.deadline))
-    shared = exchange.ports.shared()
-    if not shared.sessions.subscribe(session, uri):
-        message = f"This session has {MAX_URIS} subscriptions, which is the most. Unsubscribe from what is not needed any more."
-        raise errors.ProtocolError(message, code=errors.INVALID_PARAMS)
-    shared.bus.publish("session", {"session": session})
+    govern(exchange, event, Toll(seconds=limits.toll.seconds, audited=True), lambda call: keep(call.deadline))
+    exchange.ports.shared().bus.publish("session", {"session": session})
     return {}
 
 

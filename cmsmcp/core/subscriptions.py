@@ -83,8 +83,10 @@ def admitted(visit: Visit, event: Event) -> Iterator[Permit]:
     try:
         yield permit
     except BaseException as error:
-        reason = "cancelled" if isinstance(error, Cancelled) else "error"
-        permit.settle(reason=reason, code=getattr(error, "code", None))
+        if isinstance(error, Cancelled):
+            permit.settle(reason="cancelled")
+        else:
+            permit.settle(reason="error", code=getattr(error, "code", errors.INTERNAL_ERROR))
         permit.release()
         raise
 

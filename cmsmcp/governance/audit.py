@@ -1,7 +1,7 @@
 """The audit record: one flat mapping of strings for each intent, outcome and refusal.
 
 Knows the fields (`FIELDS` is the public contract) and what may stand in them. Must not know where records go: the store adds
-the time, and the reason of a refusal that it decides itself.
+the time, and reason and code of a refusal that it decides itself.
 """
 
 from __future__ import annotations
@@ -84,12 +84,11 @@ class AuditRecords:
         return self._record("intent", caller, event, decision="allowed")
 
     def refused(self, intent: Mapping[str, str]) -> dict[str, str]:
-        """The refusal of what `intent` describes, for a store that decides between the two; it adds the reason."""
+        """The refusal of what `intent` describes, for a store that decides between the two; it adds reason and code."""
         return {**intent, "phase": "refusal", "decision": "refused"}
 
-    def refusal(self, caller: Caller, event: Event, *, reason: str = "", code: int | None = None) -> dict[str, str]:
-        """`reason` may stay empty when the store decides (rate, concurrency, revoked): it fills it in."""
-        return self._record("refusal", caller, event, decision="refused", reason=reason, code="" if code is None else str(code))
+    def refusal(self, caller: Caller, event: Event, *, reason: str, code: int) -> dict[str, str]:
+        return self._record("refusal", caller, event, decision="refused", reason=reason, code=str(code))
 
     def outcome(self, caller: Caller, event: Event, result: Result) -> dict[str, str]:
         """The end of a call; arguments stand in its intent and are not repeated."""

@@ -24,7 +24,7 @@ class Bearers:
 
     def authenticate(self, authorization: str | None, door: str) -> Caller:
         """The caller, at a door of `identity.tokens.DOORS`. TokenRefused as `Tokens.authenticate`; Unavailable when nobody can tell."""
-        token = bearer_token(authorization)
+        token = bearer_token(authorization, door)
         issuer = self._issuer_of(token)
         if issuer is None:
             if self._own is None:
@@ -33,7 +33,7 @@ class Bearers:
         try:
             return issuer.verify(token, door)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError, OverflowError):
-            raise TokenRefused.invalid() from None
+            raise TokenRefused.invalid(door) from None
 
     def _issuer_of(self, token: str) -> ExternalIssuer | None:
         """By what the token says of itself: it only chooses who is asked."""

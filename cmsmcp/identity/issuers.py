@@ -50,7 +50,7 @@ class ExternalIssuer:
         claims = self._verified(token)
         access = claims.get("access", "mcp-server")
         if not isinstance(access, str) or access not in ACCESS or access not in DOORS[door]:
-            raise TokenRefused.other_door()
+            raise TokenRefused.other_door(door)
         scopes = frozenset(_words(claims, "scope") or _words(claims, "scp")) & (frozenset(CAPABILITY_OF) - MUTATING_SCOPES)
         subject, jti = claims["sub"], claims.get("jti")
         return Caller(

@@ -5,63 +5,40 @@ Knows names and networks; must not know requests, tokens or replies (AU-08).
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+
+from cmsmcp.identity.addresses import Proxies
+from cmsmcp.identity.hosts import DEFAULT_PORTS, Host, read_host, read_origin, without_default
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Peers:
-    """Hosts and origins are lower case; a host without a port stands for every port. Loopback names are always known."""
+    """A host without a port stands for every port, one with a default port (80, 443) also for the name alone. Loopback names are always
+    known. `proxies` are those whose word is taken for an address, as `addresses.Proxies` has them."""
 
     def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = (), proxies: Iterable[str] = ()) -> None:
-        self._hosts = LOOPBACK | {host.removesuffix(":*") for host in hosts}
-        self._origins = frozenset(origins)
-        self._proxies = tuple(ipaddress.ip_network(proxy) for proxy in proxies)
+        known = [read_host(host.removesuffix(":*")) for host in hosts]
+        self._names = LOOPBACK | {host.name for host in known if host.port is None}
+        self._with_port = frozenset(host for host in known if host.port is not None)
+        self._origins = frozenset(map(read_origin, origins))
+        self._proxies = Proxies(proxies)
 
     def knows_host(self, host: str) -> bool:
         """`host` is the value of the Host header."""
-        host = host.lower()
-        return host in self._hosts or _name(host) in self._hosts
+        named = read_host(host)
+        ports = DEFAULT_PORTS.values() if named.port is None else (named.port,)
+        return named.name in self._names or any(Host(named.name, port) in self._with_port for port in ports)
 
     def knows_origin(self, origin: str, host: str) -> bool:
         """An origin that is listed, or the one `host` (already known) is served from, or loopback calling loopback. Never `null`."""
-        origin, host = origin.lower(), host.lower()
-        try:
-            parts = urlsplit(origin)
-        except ValueError:
+        found = read_origin(origin)
+        if found is None:
             return False
-        if f"{parts.scheme}://{parts.netloc}" != origin or parts.scheme not in ("http", "https") or "@" in parts.netloc or not parts.netloc:
-            return False
-        return origin in self._origins or parts.netloc == host or (_name(parts.netloc) in LOOPBACK and _name(host) in LOOPBACK)
+        scheme, caller = found
+        served = read_host(host)
+        return found in self._origins or caller == without_default(served, scheme) or {caller.name, served.name} <= LOOPBACK
 
     def address(self, remote: str, forwarded: str) -> str:
-        """The client: the nearest hop that is no trusted proxy. Left of that, anyone may have written what X-Forwarded-For says."""
-        hops = [hop.strip() for hop in forwarded.split(",") if hop.strip()]
-        while hops and self._is_proxy(remote):
-            remote = hops.pop()
-        return remote[:64]
-
-    def _is_proxy(self, address: str) -> bool:
-        found = _parse(address)
-        return found is not None and any(found in proxy for proxy in self._proxies)
-
-
-def is_loopback(address: str) -> bool:
-    found = _parse(address)
-    return found is not None and found.is_loopback
-
-
-def _parse(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return None
-    return getattr(found, "ipv4_mapped", None) or found
-
-
-def _name(host: str) -> str:
-    """Host without its port."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() else host
+        """The client of a request: `remote` is whoever has connected, `forwarded` the value of X-Forwarded-For."""
+        return self._proxies.client(remote, forwarded)

@@ -46,25 +46,33 @@ _CLAIMS = ("iss", "aud", "sub", "jti", "iat", "exp", "access", "scope", "capabil
 
 
 class TokenRefused(Exception):
-    """No entry: answer with `status`, the JSON `body` and the `WWW-Authenticate` value `challenge`. All failures look alike."""
+    """No entry at this door: answer with `status`, the JSON `body` and the `WWW-Authenticate` value `challenge`. All failures look alike.
 
-    def __init__(self, status: int, error: str, challenge: str) -> None:
+    In `body`, `error` is the seed's line (P23, P24), and `hint` says what to send instead.
+    """
+
+    def __init__(self, status: int, error: str, challenge: str, door: str) -> None:
         super().__init__(error)
+        access = sorted(DOORS[door], reverse=True)
+        hint = (
+            f"Send the header Authorization: Bearer TOKEN, where TOKEN is of access type {' or '.join(access)}. "
+            f"The operator makes one with: cmsmcp tokens create --access {access[0]} --name NAME"
+        )
         self.status = status
-        self.body = {"error": error}
+        self.body = {"error": error, "hint": hint}
         self.challenge = challenge
 
     @classmethod
-    def absent(cls) -> TokenRefused:
-        return cls(401, "API token required", "Bearer")
+    def absent(cls, door: str) -> TokenRefused:
+        return cls(401, "API token required", "Bearer", door)
 
     @classmethod
-    def invalid(cls) -> TokenRefused:
-        return cls(401, "Invalid API token", 'Bearer error="invalid_token"')
+    def invalid(cls, door: str) -> TokenRefused:
+        return cls(401, "Invalid API token", 'Bearer error="invalid_token"', door)
 
     @classmethod
-    def other_door(cls) -> TokenRefused:
-        return cls(403, "This token cannot access this endpoint", 'Bearer error="insufficient_scope"')
+    def other_door(cls, door: str) -> TokenRefused:
+        return cls(403, "This token cannot access this endpoint", 'Bearer error="insufficient_scope"', door)
 
 
 class Forged(ValueError):
@@ -138,12 +146,12 @@ class Tokens:
 
         401 without a bearer token, 401 when it is not ours or has expired, 403 when it opens another door (P23, P24).
         """
-        return self.verify(bearer_token(authorization), door)
+        return self.verify(bearer_token(authorization, door), door)
 
     def verify(self, token: str, door: str) -> Caller:
-        claims = self._claims(token)
+        claims = self._claims(token, door)
         if claims["access"] not in DOORS[door]:
-            raise TokenRefused.other_door()
+            raise TokenRefused.other_door(door)
         jti = claims["jti"]
         return Caller(
             client=f"token:{jti}",
@@ -155,12 +163,12 @@ class Tokens:
             expires=claims["exp"],
         )
 
-    def _claims(self, token: str) -> Mapping[str, Any]:
+    def _claims(self, token: str, door: str) -> Mapping[str, Any]:
         try:
             return self._verified(token)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError):
             # One answer for every fault: a forger learns nothing from the difference (C058).
-            raise TokenRefused.invalid() from None
+            raise TokenRefused.invalid(door) from None
 
     def _verified(self, token: str) -> Mapping[str, Any]:
         """What was verified before is not verified again while its key is one of ours; its time is looked at each time."""
@@ -191,11 +199,11 @@ class Tokens:
         return key, claims
 
 
-def bearer_token(authorization: str | None) -> str:
+def bearer_token(authorization: str | None, door: str) -> str:
     """What an `Authorization` header holds after `Bearer`; TokenRefused when it holds nothing of the kind."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise TokenRefused.absent()
+        raise TokenRefused.absent(door)
     return token.strip(" ")
 
 

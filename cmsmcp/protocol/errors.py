@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 PARSE_ERROR = -32700
@@ -31,6 +32,11 @@ CONCURRENCY_LIMITED = 4291
 GOVERNANCE_UNAVAILABLE = 5030
 STREAMS_LIMITED = 5031
 TIMED_OUT = 5040
+
+REFUSED_BY_THE_STORE = MappingProxyType({
+    "rate": RATE_LIMITED, "concurrency": CONCURRENCY_LIMITED, "streams": STREAMS_LIMITED, "revoked": TOKEN_REVOKED,
+})
+"""The code that a caller gets for each reason for which an admission refuses."""
 
 
 class CallError(Exception):

@@ -159,6 +159,7 @@ class ProblemSchema(Component):
     code = fields.Integer(metadata={"description": "Our own number for it, where there is one (docs/errors.md)."})
     argument = fields.String(metadata={"description": "The parameter at fault."})
     retry_after = fields.Integer(metadata={"description": "Seconds."})
+    hint = fields.String(metadata={"description": "What to send instead."})
     reference = fields.String(metadata={"description": "What the log says beside it."})
 
 

@@ -39,6 +39,7 @@ def test_without_a_token_of_ours_nothing_is_served(server: Any, authorization: s
         assert (reply.status, reply.headers["Content-Type"], reply.json["error"]) == (401, "application/problem+json", error)
         assert reply.headers["WWW-Authenticate"].startswith("Bearer")
         assert (reply.json["status"], reply.json["title"]) == (401, "Unauthorized")
+        assert "Authorization: Bearer" in reply.json["hint"] and "read-only or full-access" in reply.json["hint"]
 
 
 def test_the_scheme_has_no_case_and_a_query_carries_no_token(server: Any) -> None:
@@ -62,5 +63,6 @@ def test_a_revoked_token_ends_with_the_next_request(server: Any) -> None:
     assert server.get("/api/post", token).status == 200
     server.revoke(token)
     reply = server.get("/api/post", token)
-    assert (reply.status, reply.json["error"]) == (401, "Invalid API token")
+    assert reply.status == 401 and reply.json == server.get("/api/post", "wrong").json, "as one that never was"
+    assert reply.json["error"] == "Invalid API token"
     assert reply.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'

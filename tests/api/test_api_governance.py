@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cmsmcp.api.problems import of_error
+from cmsmcp.protocol import errors
 from cmsmcp.state.redis.client import LineCut
 
 BURST = 7
@@ -78,6 +79,7 @@ def test_a_question_leaves_an_intent_and_an_outcome(strict: Any) -> None:
     assert float(read["duration_ms"]) > 0 and read["result_bytes"] == str(sizes[1])
     assert (hidden["reason"], mistaken["reason"]) == ("not found", "arguments")
     assert (refusal["reason"], refusal["decision"], refusal["method"]) == ("rate", "refused", "GET /api/{type}")
+    assert refusal["code"] == str(errors.RATE_LIMITED) and [hidden["code"], mistaken["code"]] == [str(errors.INVALID_PARAMS)] * 2
 
 
 def test_a_scope_refusal_is_on_record_and_free(strict: Any) -> None:

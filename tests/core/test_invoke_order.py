@@ -489,7 +489,7 @@ def test_a_process_full_of_stuck_work_takes_no_more(bench) -> None:
         assert (b.outcome.status, b.outcome.retry_after) == (429, 1)
     assert b.ask("tools/list")["error"]["code"] == errors.CONCURRENCY_LIMITED
     assert b.ask("ping")["result"] == {}, "what needs no permit is answered"
-    assert [record["reason"] for record in b.admission.records] == ["concurrency"] * 3
+    assert [(record["reason"], record["code"]) for record in b.admission.records] == [("concurrency", "4291")] * 3
     assert stuck.most == 2
     stuck.go.set()
     until(lambda: len(b.service.ports.overdue) == 0)

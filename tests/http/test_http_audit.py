@@ -129,6 +129,18 @@ def test_the_file_of_a_stdio_server_is_read_where_there_is_no_redis(new_place: A
     assert place.run("audit", "tail", "--site", site, "--source", "stream", "--follow").returncode == 2
 
 
+def test_a_refusal_for_a_limit_is_in_the_file_with_the_code_that_the_client_got(new_place: Any) -> None:
+    """docs/audit.md, Records: on stdio as in the stream of a server."""
+    place = new_place()
+    site = str(place.site)
+    pings = "".join(json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}) + "\n" for number in range(400))
+    replies = [json.loads(line) for line in place.run("mcp", "serve", "--site", site, input=pings).stdout.splitlines()]
+    told = [reply["error"]["code"] for reply in replies if "error" in reply]
+    assert len(replies) == 400 and set(told) == {4290}
+    exported = [json.loads(line) for line in place.run("audit", "export", "--site", site, "--since", "1h").stdout.splitlines()]
+    assert [(line["phase"], line["reason"], line["code"]) for line in exported] == [("refusal", "rate", "4290")] * len(told)
+
+
 def test_the_sidecar_trims_what_is_too_old(new_place: Any, start: Any, redis_url: str) -> None:
     """`governance.audit_retention` holds at the start and then once a minute."""
     from cmsmcp.state.redis.client import Client

@@ -236,6 +236,17 @@ def test_a_preflight_allows_the_parameter_headers_it_asks_for_and_no_others() ->
     assert "Content-Type" not in reply.headers and reply.data == b""
 
 
+@pytest.mark.parametrize("origin", [
+    "https://app.example:443", "HTTPS://App.Example.", "http://localhost.:3000", "http://[0::1]",
+    "https://xn--bcher-kva.example",
+])
+def test_a_known_origin_is_known_in_each_of_its_spellings(origin: str) -> None:
+    """RFC 6454: the default port is that of none; a name has no case, and a dot at its end changes nothing."""
+    client = make_client(peers=Peers(origins=["https://app.example", "https://b\u00fccher.example:443"]))
+    reply = client.post("/mcp", data=PING, headers={**JSON, **bearer()}, environ_overrides={"HTTP_ORIGIN": origin})
+    assert (reply.status_code, reply.headers["Access-Control-Allow-Origin"]) == (200, origin)
+
+
 @pytest.mark.parametrize("origin", ["https://other.example", "null", "http://localhost.evil.example", "localhost", "https://app.example:444"])
 def test_a_foreign_origin_is_refused_on_every_verb(origin: str) -> None:
     """AU-08, P27."""
@@ -250,13 +261,21 @@ def test_a_foreign_origin_is_refused_on_every_verb(origin: str) -> None:
     ("localhost", True), ("127.0.0.1:8080", True), ("[::1]:8080", True), ("CMS.example", True), ("cms.example:444", True),
     ("port.example:8443", True), ("port.example", False), ("any.example:1", True), ("any.example", True),
     ("evil.example", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example", False), ("", False),
-    ("localhost,evil.example", False),
+    ("localhost,evil.example", False), ("localhost.", True), ("cms.example.", True), ("Cms.Example.:8080", True),
+    ("port.example.:8443", True), ("port.example:08443", True), ("port.example:443", False),
+    ("tls.example", True), ("tls.example:443", True), ("tls.example:80", False), ("tls.example:8443", False), ("cms.example:", True),
+    ("[0:0:0:0:0:0:0:1]", True), ("[::1]", True), ("[::1", False), ("[::1]x", False), ("::1", False), ("[fe80::1%lo]", False),
+    ("[2001:db8:0::1]", True), ("[2001:DB8::1]:80", True), ("[2001:db8::2]", False), ("xn--bcher-kva.example", True),
+    ("XN--BCHER-KVA.example.", True), ("cms.example:99999", False), ("cms.example:\u0663", False),
+    ("cms.example:80:80", False), ("a@cms.example", False), ("cms.example/", False),
 ])
 def test_only_known_hosts_are_served(host: str, known: bool) -> None:
-    """AU-08, CVE-2025-66416: a name that was rebound to loopback is still a foreign name."""
-    client = make_client(peers=Peers(hosts=["cms.example", "port.example:8443", "any.example:*"]))
+    """AU-08, CVE-2025-66416: a name that was rebound to loopback is still a foreign name; one name in another spelling is none."""
+    hosts = ["cms.example", "port.example:8443", "any.example:*", "tls.example:443", "[2001:db8::1]", "b\u00fccher.example"]
+    client = make_client(peers=Peers(hosts=hosts))
     reply = client.post("/mcp", data=PING, headers={**JSON, **bearer()}, environ_overrides={"HTTP_HOST": host})
     assert reply.status_code == (200 if known else 403)
+    assert not any(Peers(hosts=hosts).knows_host(host) for host in ("cms.example..", ".cms.example", "", ".", "[", "]", ":", "[]"))
 
 
 # C023, P4-P6, P23, P24
@@ -277,7 +296,8 @@ def test_only_known_hosts_are_served(host: str, known: bool) -> None:
 )
 def test_without_a_token_of_this_door_nothing_is_served(client: FlaskClient, authorization: str | None, status: int, error: str) -> None:
     reply = client.post("/mcp", data=LIST, headers={**JSON, **({"Authorization": authorization} if authorization is not None else {})})
-    assert (reply.status_code, reply.json) == (status, {"error": error})
+    assert (reply.status_code, reply.json["error"]) == (status, error)
+    assert "Authorization: Bearer" in reply.json["hint"] and "access type mcp-server" in reply.json["hint"]
     assert reply.headers["WWW-Authenticate"].startswith("Bearer")
     assert ("invalid_token" in reply.headers["WWW-Authenticate"]) is (error == "Invalid API token")
 
@@ -414,12 +434,23 @@ def test_the_address_behind_a_trusted_proxy_counts_and_a_forged_one_does_not() -
     assert peers.address("10.0.0.1", "") == "10.0.0.1"
 
 
+@pytest.mark.parametrize("hop", ["203.0.113.51:{}", "[2001:db8::9]:{}", "unknown{}", "_hidden{}"])
+def test_a_proxy_that_names_a_port_makes_no_new_address_of_it(hop: str) -> None:
+    """Azure's gateways write `address:port`: each connection would have a bucket of its own, and refusals would be free."""
+    policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3))
+    client = make_client(policy, peers=Peers(proxies=["127.0.0.1"]))
+    statuses = [client.post("/mcp", data=PING, headers={**JSON, "X-Forwarded-For": hop.format(40_000 + n)}).status_code for n in range(6)]
+    assert statuses == [401, 401, 401, 429, 429, 429]
+
+
 def test_without_tokens_only_this_host_is_served() -> None:
     """`mcp.auth: none`."""
     client = make_client(open_to=Caller(client="local", scopes=DEFAULT_SCOPES))
     assert client.post("/mcp", data=PING, headers=JSON).status_code == 200
     assert client.post("/mcp", data=PING, headers=JSON, environ_overrides={"REMOTE_ADDR": "192.0.2.1"}).status_code == 403
-    assert client.post("/mcp", data=PING, headers={**JSON, "X-Forwarded-For": "127.0.0.1"}).status_code == 403
+    assert client.post("/mcp", data=PING, headers=JSON, environ_overrides={"REMOTE_ADDR": ""}).status_code == 403, "a unix socket"
+    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Proto"):
+        assert client.post("/mcp", data=PING, headers={**JSON, name: "127.0.0.1"}).status_code == 403, name
 
 
 def test_probes_need_no_token_and_name_what_is_missing() -> None:

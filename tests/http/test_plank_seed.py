@@ -232,7 +232,8 @@ def test_the_endpoint_answers_get_and_refuses_delete(plank: Any, bearer: dict[st
 def test_without_a_token_the_guides_body_is_sent(plank: Any) -> None:
     """P4, P23."""
     reply = plank.post(INITIALIZE)
-    assert (reply.status, reply.json) == (401, {"error": "API token required"})
+    assert (reply.status, reply.json["error"]) == (401, "API token required")
+    assert set(reply.json) == {"error", "hint"} and "Authorization: Bearer" in reply.json["hint"]
     assert reply.headers["WWW-Authenticate"].startswith("Bearer")
 
 

@@ -27,7 +27,7 @@ from cmsmcp.protocol.errors import Unavailable
 AUDIENCE = "https://cms.example/mcp"
 OWN = Tokens(Keyring([b"k" * 40], "tokens"), "https://cms.example")
 QUICK = Pace(refresh=60, least=0.3, look=0.02, fetch=1.0)
-INVALID = (401, {"error": "Invalid API token"}, 'Bearer error="invalid_token"')
+INVALID = (401, TokenRefused.invalid("mcp").body, 'Bearer error="invalid_token"')
 
 
 @pytest.fixture
@@ -87,7 +87,8 @@ def test_access_opens_one_door_and_never_the_operators(bearers: Bearers, idp: An
         if door in doors:
             assert bearers.authenticate(f"Bearer {token}", door).subject == "ana"
         else:
-            assert refusal(bearers, token, door)[:2] == (403, {"error": "This token cannot access this endpoint"})
+            status, body, _ = refusal(bearers, token, door)
+            assert (status, body["error"]) == (403, "This token cannot access this endpoint")
 
 
 def forged(idp: Any) -> list[str]:

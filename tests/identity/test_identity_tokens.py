@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.identity.keys import Keyring
-from cmsmcp.identity.tokens import MAX_SEEN, Grant, TokenRefused, Tokens
+from cmsmcp.identity.tokens import DOORS, MAX_SEEN, Grant, TokenRefused, Tokens
 
 SECRET = b"a secret of at least thirty-two bytes"
 OTHER = b"another secret of thirty-two bytes or more"
@@ -25,6 +25,7 @@ AUDIENCE = "urn:cmsmcp:test"
 KEYS = Keyring([SECRET], "tokens")
 TOKENS = Tokens(KEYS, AUDIENCE)
 GOOD = TOKENS.create(Grant("ci")).token
+HINT = TokenRefused.absent("mcp").body["hint"]
 PUBLIC = rsa.generate_private_key(65537, 2048).public_key()
 PEM = PUBLIC.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 DER = PUBLIC.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
@@ -81,16 +82,29 @@ FORGED = [
 @pytest.mark.parametrize("token", FORGED, ids=range(len(FORGED)))
 def test_a_forged_token_gets_one_and_the_same_answer(token: str) -> None:
     """C058: all 401 with one body; a good token still works afterwards."""
-    assert refusal(token) == (401, {"error": "Invalid API token"}, 'Bearer error="invalid_token"')
+    assert refusal(token) == (401, {"error": "Invalid API token", "hint": HINT}, 'Bearer error="invalid_token"')
     assert TOKENS.verify(GOOD, "mcp").registered
 
 
 @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Basic dTpw", "Token abc", GOOD])
 def test_no_bearer_token_is_said_so(header: str | None) -> None:
-    """P23."""
+    """P23: the seed's line, and beside it what to send."""
     with pytest.raises(TokenRefused) as refused:
         TOKENS.authenticate(header, "mcp")
-    assert (refused.value.status, refused.value.body) == (401, {"error": "API token required"})
+    assert (refused.value.status, refused.value.body) == (401, {"error": "API token required", "hint": HINT})
+
+
+@pytest.mark.parametrize(("door", "access"), [("mcp", "mcp-server"), ("api", "read-only or full-access"), ("ops", "operator")])
+def test_a_refusal_names_the_header_and_the_access_type_of_its_door(door: str, access: str) -> None:
+    """docs/errors.md: whoever has no token, a wrong one or one of another door learns what to send."""
+    other = TOKENS.create(Grant("x", "mcp-server" if door != "mcp" else "operator")).token
+    for header in (None, "Bearer wrong", f"Bearer {other}"):
+        with pytest.raises(TokenRefused) as refused:
+            TOKENS.authenticate(header, door)
+        hint = refused.value.body["hint"]
+        assert "Authorization: Bearer" in hint and f"access type {access}." in hint
+        made = re.search(r"tokens create --access (\S+)", hint)
+        assert made and made[1] in DOORS[door]
 
 
 @pytest.mark.parametrize(("access", "doors"), [
@@ -103,7 +117,8 @@ def test_a_token_opens_its_own_door_only(access: str, doors: set[str]) -> None:
         if door in doors:
             assert TOKENS.authenticate(f"Bearer {token}", door).token_id
         else:
-            assert refusal(token, door)[:2] == (403, {"error": "This token cannot access this endpoint"})
+            status, body, _ = refusal(token, door)
+            assert (status, body["error"]) == (403, "This token cannot access this endpoint")
 
 
 def test_a_token_that_was_good_is_refused_when_its_time_or_its_key_is_over() -> None:

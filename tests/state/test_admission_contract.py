@@ -205,7 +205,8 @@ def test_streams_have_a_cap_of_their_own(place: Place) -> None:
     assert reasons(admission, [first, ask(permit=True), ask(permit=True, stream=True)]) == [None] * 3
     refused = {"event": "r", "phase": "refusal"}
     verdict = admission.admit(ask(permit=True, stream=True, refusal=refused))
-    assert verdict.reason == "streams" and verdict.retry_after_ms >= 1000 and place.records() == [{**refused, "reason": "streams"}]
+    assert verdict.reason == "streams" and verdict.retry_after_ms >= 1000
+    assert place.records() == [{**refused, "reason": "streams", "code": "5031"}]
     assert reasons(admission, [ask(permit=True), ask(permit=False, stream=True)]) == ["concurrency", None]
     for _ in range(2):
         admission.release(first.event_id, None)
@@ -258,7 +259,7 @@ def test_a_revoked_token_is_refused_whatever_else_holds(place: Place) -> None:
     refused = {"event": "r", "phase": "refusal"}
     assert admission.admit(ask(token_id="t1", permit=True, refusal=refused)).reason == "revoked"
     assert reasons(admission, [ask(token_id="t2"), ask()]) == [None, None]
-    assert place.records() == [{**refused, "reason": "revoked"}]
+    assert place.records() == [{**refused, "reason": "revoked", "code": "4010"}]
 
 
 def test_a_token_of_ours_that_the_registry_has_lost_is_refused(place: Place) -> None:
@@ -275,9 +276,9 @@ def test_a_token_of_ours_that_the_registry_has_lost_is_refused(place: Place) -> 
 
 
 def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> None:
-    """docs/rules.md, Audit: intent with the admission, outcome with the release, a refusal with its reason."""
+    """docs/rules.md, Audit: intent with the admission, outcome with the release, a refusal with reason and code."""
     admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
-    intent, refusal = {"event": "1", "phase": "intent", "odd": "a\nb é {} 'x\""}, {"event": "2", "phase": "refusal", "reason": ""}
+    intent, refusal = {"event": "1", "phase": "intent", "odd": "a\nb é {} 'x\""}, {"event": "2", "phase": "refusal"}
     held = ask(event_id="1", permit=True, intent=intent, refusal={"event": "1"})
     admission.admit(held)
     admission.admit(ask(event_id="2", permit=True, intent={"event": "2"}, refusal=refusal))
@@ -285,7 +286,11 @@ def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> No
     by_core = {"event": "3", "phase": "refusal", "reason": "scope"}
     admission.record(by_core)
     admission.admit(ask())
-    assert place.records() == [intent, {**refusal, "reason": "concurrency"}, {"event": "1", "phase": "outcome"}, by_core]
+    assert admission.admit(ask(event_id="4", cost=3, intent={"event": "4"}, refusal={"event": "4"})).reason == "rate"
+    assert place.records() == [
+        intent, {**refusal, "reason": "concurrency", "code": "4291"}, {"event": "1", "phase": "outcome"}, by_core,
+        {"event": "4", "reason": "rate", "code": "4290"},
+    ]
 
 
 def test_threads_get_exactly_the_burst_and_never_more_than_the_cap(place: Place) -> None:

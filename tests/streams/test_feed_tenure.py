@@ -109,7 +109,8 @@ def test_a_stream_for_which_there_is_no_thread_is_refused_and_the_next_one_is_lo
     heard = p.listen({}, id=2)
     heard.await_acknowledged()
     assert feed.subscribers()
-    assert p.audit.of("outcome", "subscriptions/listen")[0]["reason"] == "error"
+    [outcome] = p.audit.of("outcome", "subscriptions/listen")
+    assert (outcome["reason"], outcome["code"]) == ("error", "-32603"), "docs/audit.md: the code that the caller got"
     heard.stream.close()
     tenure_of(p).doubt()
     until(lambda: not tenure_of(p)._is_running)

@@ -57,8 +57,8 @@ def cancel_task(exchange: Exchange) -> messages.Result:
         if shared.tasks.end(task.id, CANCELLED):
             shared.runs.tell(task.id, CANCELLED)
         permit.settle()
-    except errors.CallError as error:
-        permit.settle(reason="error", code=error.code)
+    except Exception as error:
+        permit.settle(reason="error", code=getattr(error, "code", errors.INTERNAL_ERROR))
         raise
     finally:
         permit.release()

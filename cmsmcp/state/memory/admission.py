@@ -14,7 +14,7 @@ from typing import Protocol
 from cmsmcp.core.ports import Ask, Verdict
 from cmsmcp.governance.limits import Debt, ceil_div, decide, drained
 from cmsmcp.governance.policy import Policy
-from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.protocol.errors import REFUSED_BY_THE_STORE, Unavailable
 
 SWEEP_CLIENTS = 10_000
 """Debts kept before those that have drained are thrown away."""
@@ -104,7 +104,8 @@ class MemoryAdmission:
 
     def _refuse(self, ask: Ask, verdict: Verdict) -> Verdict:
         if ask.refusal is not None:
-            self._append({**ask.refusal, "reason": verdict.reason or ""})
+            reason = verdict.reason or ""
+            self._append({**ask.refusal, "reason": reason, "code": str(REFUSED_BY_THE_STORE[reason])})
         return verdict
 
     def _append(self, record: Mapping[str, str] | None) -> None:

@@ -33,9 +33,11 @@ end
 local left = math.floor((ceiling - debt) / UNIT)
 local function paid_at(points) return math.ceil((now + math.ceil(points / rpm)) / 1000) end
 
-local function refuse(code, reason, retry_ms)
-  append(10 + intents, #ARGV, 'reason', reason)
-  return {code, retry_ms, left, paid_at(debt)}
+-- what the caller is told: the codes of protocol/errors.py
+local CODES = {rate = '4290', concurrency = '4291', streams = '5031', revoked = '4010'}
+local function refuse(number, reason, retry_ms)
+  append(10 + intents, #ARGV, 'reason', reason, 'code', CODES[reason])
+  return {number, retry_ms, left, paid_at(debt)}
 end
 
 local token = redis.call('HMGET', KEYS[3], 'revoked', 'created', 'used')

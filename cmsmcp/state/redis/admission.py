@@ -83,7 +83,7 @@ class RedisAdmission:
             (keys.rate(self._bucket + ask.client), permits, keys.token(ask.token_id or "none"), keys.audit),
             (
                 *self._rate, ask.cost, wanted, most, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
-                int(ask.registered), len(intent), *intent, *_flat(ask.refusal, without="reason"),
+                int(ask.registered), len(intent), *intent, *_flat(ask.refusal),
             ),
         )
         return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
@@ -118,5 +118,5 @@ class RedisAdmission:
         return [("ZREM", permits, *event_ids) for permits in (self._keys.permits, self._keys.streams)]
 
 
-def _flat(record: Mapping[str, str] | None, without: str = "") -> list[str]:
-    return [text for name, value in (record or {}).items() if name != without for text in (name, value)]
+def _flat(record: Mapping[str, str] | None) -> list[str]:
+    return [text for name, value in (record or {}).items() for text in (name, value)]

@@ -18,8 +18,8 @@ from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Outcome, Pending, Service
 from cmsmcp.core.session import Connection
 from cmsmcp.core.sharing import EventLog
+from cmsmcp.identity.addresses import FORWARDING, is_loopback
 from cmsmcp.identity.gate import Gate, TurnedAway
-from cmsmcp.identity.peers import is_loopback
 from cmsmcp.identity.sessions import Sessions
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
@@ -242,7 +242,7 @@ class _Endpoint:
     def _caller(self) -> Caller:
         if self._open_to is not None:
             # A proxy on this host looks like loopback, so a forwarded request is not.
-            if "HTTP_X_FORWARDED_FOR" in request.environ or not is_loopback(request.environ.get("REMOTE_ADDR", "")):
+            if not is_loopback(request.environ.get("REMOTE_ADDR", "")) or any(name in request.environ for name in FORWARDING):
                 raise refusal(403, "mcp.auth is none, so only this host is served")
             return self._open_to
         try:
