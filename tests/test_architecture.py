@@ -34,7 +34,7 @@ MAY_IMPORT = {
     # describes what `api` reads, so its OpenAPI file is made from the same tables
     "schema": {
         "cmsmcp.api.fields", "cmsmcp.api.parameters", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.governance",
-        "cmsmcp.protocol.errors", "apispec", "marshmallow",
+        "cmsmcp.protocol.errors", "cmsmcp.protocol.linebreaks", "apispec", "marshmallow",
     },
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "cmsmcp.schema", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
@@ -45,7 +45,8 @@ MAY_IMPORT = {
         "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state", "cmsmcp.transports", "flask",
     },
     "cli": {
-        "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.ports", "cmsmcp.governance.audit",
+        "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.governed", "cmsmcp.core.ports",
+        "cmsmcp.governance.audit",
         "cmsmcp.governance.trail", "cmsmcp.identity.tokens", "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.schema",
         "cmsmcp.settings", "cmsmcp.settings_kinds", "cmsmcp.site.checks.validation", "cmsmcp.site.config.layers", "cmsmcp.site.definitions",
         "cmsmcp.state.redis.tokens", "click", "rich",

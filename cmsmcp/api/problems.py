@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from flask import Response
 
+from cmsmcp.core.governed import encode
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
 
@@ -27,7 +27,7 @@ _STATUS: Mapping[type[errors.CallError], int] = {
 def problem(status: int, error: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
     """`error` is the line that Plank's clients read; it is the `detail` too. `more` are members of our own."""
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": error, "error": error, **more}
-    return Response(json.dumps(body, ensure_ascii=False), status, headers, content_type=PROBLEM)
+    return Response(encode(body), status, headers, content_type=PROBLEM)
 
 
 def of_token(refused: TokenRefused) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from cmsmcp.bootstrap.index import open_indexed
 from cmsmcp.cli.index import shown_progress
+from cmsmcp.cli.output import print_json
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.settings import SettingsError, SiteChoice, find_site, load_settings, read_environment
@@ -31,7 +31,7 @@ def command(choice: SiteChoice, as_json: bool) -> None:
     """
     report = _report(choice, _settings_findings(choice))
     if as_json:
-        click.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        print_json(report)
     else:
         _print(report)
     sys.exit(1 if report["error_count"] else 0)

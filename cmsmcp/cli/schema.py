@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cmsmcp import __version__
+from cmsmcp.cli.output import print_json
 from cmsmcp.cli.site_options import PATH, site_options
 from cmsmcp.protocol.errors import InvalidArguments
 from cmsmcp.schema.catalog import Catalog, catalog_of
@@ -74,7 +75,7 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
         raise SettingsError(f"{old} or {new} is no exported schema: {fault}") from None
     if as_json:
         rows = [{"where": one.where, "change": one.what, "breaking": one.breaking} for one in found]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     else:
         for one in found:
             click.echo(f"{'breaking' if one.breaking else 'compatible'}: {one.where}: {one.what}")

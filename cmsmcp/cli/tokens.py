@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from cmsmcp.bootstrap.chosen import choose
 from cmsmcp.bootstrap.governance import issue_token, list_tokens, revoke_token, rotate_signing_key
+from cmsmcp.cli.output import print_json
 from cmsmcp.cli.site_options import again, site_options
 from cmsmcp.identity.tokens import ACCESS, Grant
 from cmsmcp.settings import SiteChoice
@@ -66,7 +66,7 @@ def list_command(choice: SiteChoice, as_json: bool) -> None:
     """
     records = list_tokens(choose(choice, enabled=False))
     if as_json:
-        click.echo(json.dumps(list(map(_described, records)), indent=2, ensure_ascii=False))
+        print_json(list(map(_described, records)))
         return
     for record in records:
         state = _state(record, int(time.time()))

@@ -22,6 +22,7 @@ from cmsmcp.core.work import Work
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import missing, needed, visibility
 from cmsmcp.protocol import errors
+from cmsmcp.protocol.linebreaks import escape_line_breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,12 @@ def within(encoded: Result, most: int, hint: str) -> Result:
 def encode(value: Any, *, indent: bool = False) -> bytes:
     """Compact JSON, or indented by two spaces. What orjson cannot write (integers beyond 64 bits, lone surrogates) still leaves as JSON."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0)
+        encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0)
     except TypeError:
         separators = None if indent else (",", ":")
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2 if indent else None, separators=separators)
-        return text.encode("utf-8", "replace")
+        encoded = text.encode("utf-8", "replace")
+    return escape_line_breaks(encoded)
 
 
 _REASONS: Mapping[type[BaseException], str] = {

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import orjson
 
 from cmsmcp.protocol.errors import INVALID_REQUEST, PARSE_ERROR
+from cmsmcp.protocol.linebreaks import escape_line_breaks
 
 MAX_DEPTH = 100
 MAX_BATCH = 50
@@ -83,7 +84,7 @@ def parse(raw: bytes) -> Message:
 
 def result_reply(id: Id, result: Any) -> bytes:
     """Encode a result. `orjson.Fragment` values are written as they are. Raises TypeError on what JSON cannot say."""
-    return orjson.dumps({"jsonrpc": "2.0", "id": id, "result": result})
+    return _encode({"jsonrpc": "2.0", "id": id, "result": result})
 
 
 def error_reply(id: Id | None, code: int, message: str, data: Mapping[str, Any] | None = None) -> bytes:
@@ -91,16 +92,20 @@ def error_reply(id: Id | None, code: int, message: str, data: Mapping[str, Any] 
     error: dict[str, Any] = {"code": code, "message": message}
     if data:
         error["data"] = data
-    return orjson.dumps({"jsonrpc": "2.0", "error": error} if id is None else {"jsonrpc": "2.0", "id": id, "error": error})
+    return _encode({"jsonrpc": "2.0", "error": error} if id is None else {"jsonrpc": "2.0", "id": id, "error": error})
 
 
 def notification(method: str, params: Mapping[str, Any]) -> bytes:
     """Encode a notification of ours; empty `params` are left out."""
-    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params} if params else {"jsonrpc": "2.0", "method": method})
+    return _encode({"jsonrpc": "2.0", "method": method, "params": params} if params else {"jsonrpc": "2.0", "method": method})
 
 
 def batch_reply(replies: list[bytes]) -> bytes:
     return b"[" + b",".join(replies) + b"]"
+
+
+def _encode(message: Mapping[str, Any]) -> bytes:
+    return escape_line_breaks(orjson.dumps(message))
 
 
 def _decode(raw: bytes) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from cmsmcp.protocol.linebreaks import escape_line_breaks
 from cmsmcp.schema.catalog import Catalog
 
 FORMATS = ("json-schema", "typescript", "openapi", "graphql-sdl")
@@ -14,6 +15,11 @@ def export(catalog: Catalog, format_: str, slug: str | None, release: str, *, se
 
     OpenAPI alone names the `server` that `/api` stands behind.
     """
+    # Outside of strings none of the four has such a line break, and inside each reads the escape.
+    return escape_line_breaks(_exported(catalog, format_, slug, release, server=server, indent=indent).encode()).decode()
+
+
+def _exported(catalog: Catalog, format_: str, slug: str | None, release: str, *, server: str, indent: bool) -> str:
     if format_ == "typescript":
         from cmsmcp.schema.typescript import typescript
 

@@ -158,7 +158,7 @@ HAUNTED = {
     "content/people/ghost.md": "---\ntitle: Ghost\ndraft: true\nfields: {role: nobody}\n---\nGHOSTBODY\n",
     "content/events/seance.md": (
         "---\ntitle: Seance\nfields:\n  starts_at: 2026-12-01T20:00:00Z\n  booking_required: false\n  host: ghost\n"
-        "  instruments: [salvius-refractor, 'en:person:ghost', gone]\n---\nNobody came.\n"
+        "  instruments: [salvius-refractor, 'en:person:ghost', gone]\n---\nNobody\u2028came.\u0085\n"
     ),
     "content/people/mentored.md": "---\ntitle: Mentored\nfields: {role: pupil, mentor: 'en:person:ada-okafor'}\n---\nx\n",
 }

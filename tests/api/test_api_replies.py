@@ -75,6 +75,14 @@ def test_another_question_or_right_has_another_tag(server: Any) -> None:
     assert server.get("/api/post", server.token("full-access")).headers["ETag"] == tags["post"]
 
 
+def test_line_breaks_of_unicode_leave_escaped(server: Any) -> None:
+    """Readers that split lines as Unicode does would break a body of one line in two."""
+    for path in ("event/seance", "event?filters[slug]=seance", "event/seance?format=html"):
+        reply = server.get(f"/api/{path}", server.token())
+        assert reply.status == 200 and "Nobody\\u2028came" in str(reply.json), path
+        assert len(reply.body.decode().splitlines()) == 1, path
+
+
 def test_a_tag_opens_nothing(server: Any) -> None:
     """What is hidden is 404 whatever the client says it has; a refusal is never 304."""
     draft = server.token("read-only", "--scope", "read:content", "--scope", "read:unpublished")

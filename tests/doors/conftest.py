@@ -41,7 +41,7 @@ class StdioDoor:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({} if params is LEFT_OUT else {"params": params})}
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
-        while "id" not in (reply := json.loads(self._process.stdout.readline())):
+        while "id" not in (reply := json.loads(one_line(self._process.stdout.readline()))):
             assert reply["method"].startswith("notifications/")  # the site became known to the server, or has changed
         assert reply["id"] == message["id"]
         return reply
@@ -66,11 +66,17 @@ class HttpDoor:
         connection = http.client.HTTPConnection(*self._address, timeout=30)
         try:
             connection.request("POST", "/mcp", json.dumps(message), self._headers)
-            reply = json.loads(connection.getresponse().read())
+            reply = json.loads(one_line(connection.getresponse().read()))
         finally:
             connection.close()
         assert reply["id"] == message["id"]
         return reply
+
+
+def one_line(reply: bytes) -> bytes:
+    """As every reader sees it, those too that split lines as Unicode does (ST-01)."""
+    assert len(reply.decode().splitlines()) == 1
+    return reply
 
 
 def until(condition: Callable[[], Any], seconds: float) -> Any:

@@ -59,6 +59,13 @@ def test_an_optional_argument_that_is_null_or_an_empty_text_was_not_given(door, 
         assert door.send("tools/call", {"name": name, "arguments": {**blank, **ARGUMENTS[name]}})["result"] == plain
 
 
+def test_line_breaks_of_unicode_leave_escaped(door, call) -> None:
+    """The doors of these tests look at every line; here such breaks are in it, as text, as structure and in errors."""
+    breaks = "dome\u0085\u2028\u2029"
+    assert call("search_content", query=breaks)["query"] == breaks
+    assert door.send("resources/read", {"uri": f"foundry://docs/{breaks}"})["error"]["data"]["uri"].endswith(breaks)
+
+
 def test_both_doors_give_the_same_answers(stdio_door, http_door) -> None:
     """F2: the same services at every door."""
     for name, arguments in ARGUMENTS.items():
