@@ -35,7 +35,7 @@ def read_entries(asked: Asked) -> Answer:
     query = read_list(Given(asked.pairs, OF_LIST), fields, site)
     query = replace(query, cursor=asked.opened(query.cursor))
     store = asked.call.site.entries
-    tag = _tag(asked, query, store.version())
+    tag = _tag(asked, query, store.version(query.visibility))
     if tag in asked.held:
         return unchanged(tag)
     listing = store.list(query, asked.call.deadline)
@@ -61,7 +61,7 @@ def read_one(asked: Asked) -> Answer:
 def _entry(asked: Asked, fields: Fields, site: Site, ref: str | None) -> Answer:
     query = read_entry(Given(asked.pairs, OF_ENTRY), fields, site)
     store = asked.call.site.entries
-    tag = _tag(asked, query, store.version(), ref)
+    tag = _tag(asked, query, store.version(query.visibility), ref)
     deadline = asked.call.deadline
     found = store.single(query, deadline) if ref is None else store.get(query, ref, deadline)
     if tag in asked.held:

@@ -99,6 +99,7 @@ class EntryStore(Protocol):
         """The entry of a type that has one."""
         ...
 
-    def version(self) -> str:
-        """Changes whenever an entry, a type or a locale may have: what an ETag is made of."""
+    def version(self, visibility: Visibility) -> str:
+        """Changes whenever an entry that such a reader may see, a type or a locale has: what an ETag is made of. What it may not see
+        changes nothing."""
         ...

@@ -172,9 +172,13 @@ class SiteOperations:
             " WHERE severity = 'error' AND origin <> 'config' ORDER BY path, line LIMIT 1"
         )
         found = survey.rows(sql)
+        [(documents, displaced)] = survey.rows("SELECT count(*), count(*) FILTER (WHERE NOT served) FROM documents")
+        if displaced and not found:
+            return f"{_count(displaced, 'error')} in addresses that several documents have; validate_configuration names them", False
         if not found:
-            return _count(survey.rows("SELECT count(*) FROM documents")[0][0], "document")
+            return _count(documents, "document")
         path, line, message, count = found[0]
+        count += displaced
         place = f"{path}, line {line}" if line else path
         return f"{_count(count, 'error')}; the first: {place}: {message}; validate_configuration names the rest", False
 

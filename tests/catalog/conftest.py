@@ -11,6 +11,8 @@ import pytest
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Document, Hit, Page, Visibility
 from cmsmcp.site.catalog.reader import CatalogReader
+from cmsmcp.site.checks.survey import Survey
+from cmsmcp.site.checks.validation import CHECKS
 from cmsmcp.site.content.port import CatalogContent
 from cmsmcp.site.definitions import CurrentDefinitions, load_definitions
 from cmsmcp.site.index.indexer import Indexer
@@ -84,6 +86,13 @@ class BuiltSite:
     def diagnostics(self, check: str | None = None) -> list[tuple[str, str, str]]:
         rows = self.reader.rows('SELECT path, "check", message FROM diagnostics ORDER BY path, line')
         return [row for row in rows if check is None or row[1] == check]
+
+
+    def findings(self, check: str, visibility: Visibility | None = None) -> list[tuple[str, str]]:
+        """(path, message) of what one check finds, for that reader."""
+        definitions = load_definitions(self.root)
+        survey = Survey(definitions.config, definitions.types.all(), self.reader, self.now, Deadline(10), visibility)
+        return [(one.path, one.message) for one in CHECKS[check](survey)]
 
 
 MakeSite = Callable[..., BuiltSite]

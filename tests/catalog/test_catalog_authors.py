@@ -52,10 +52,10 @@ def test_a_walk_that_finds_nothing_new_makes_no_new_edition(make_site: Any, tmp_
     """Tags of answers stay good until something is written (docs/api.md, Headers)."""
     built = make_site({"posts/one.md": ("x", {})})
     store = TypedEntries(built.state, built.reader, load_definitions(built.root), clock=lambda: built.now)
-    versions = [store.version()]
+    versions = [store.version(Visibility())]
     assert not built.build()
-    versions.append(store.version())
+    versions.append(store.version(Visibility()))
     built.write("content/posts/two.md", "---\ntitle: Two\n---\n")
     assert built.build()
-    versions.append(store.version())
+    versions.append(store.version(Visibility()))
     assert versions[0] == versions[1] != versions[2]

@@ -17,6 +17,7 @@ from cmsmcp.core.sharing import EVERYTHING, Change
 from cmsmcp.protocol.errors import CallError
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.writer import KEPT_CHANGES
+from cmsmcp.site.index import changes
 from cmsmcp.site.index.changes import MOST_TOPICS, NOTHING, merged
 from cmsmcp.site.index.following import Following
 from cmsmcp.site.index.surroundings import Surroundings, of_the_index, watched_folders
@@ -102,11 +103,25 @@ def test_a_date_that_comes_is_told(follow: Callable[..., Followed]) -> None:
 
 
 def test_a_twin_that_comes_to_be_served_is_told(follow: Callable[..., Followed]) -> None:
-    """docs/rules.md, Odd places: the first of equal URLs is served, and only that one."""
+    """docs/rules.md, Odd places: the first of equal URLs is served, and only that one; a draft displaces nothing."""
     site = follow({"pages/a.md": ("first", {"slug": "same"}), "pages/b.md": ("second", {"slug": "same"})})
     assert site.after("content/pages/b.md", ("hidden", {"slug": "same"})) == NOTHING
     assert site.after("content/pages/a.md", ("first", {"slug": "other"})).topics == page("same", "other")
-    assert site.after("content/pages/a.md", ("first", {**DRAFT, "slug": "same"})).topics == page("same", "other")
+    assert site.after("content/pages/a.md", ("first", {**DRAFT, "slug": "same"})).topics == page("other")
+    assert site.after("content/pages/a.md", ("second", {**DRAFT, "slug": "same"})) == NOTHING
+    assert site.after("content/pages/a.md", ("first", {"slug": "same"})).topics == page("same")
+
+
+def test_drafts_edited_together_are_not_told_however_many(follow: Callable[..., Followed], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where too many documents change for each to be told, everything is; of drafts that would be a word."""
+    monkeypatch.setattr(changes, "_MOST_DOCUMENTS", 10)
+    site = follow({"pages/a.md": "x", **{f"pages/d{number}.md": ("x", DRAFT) for number in range(20)}})
+    for number in range(20):
+        site.site.write(f"content/pages/d{number}.md", f"---\ndraft: true\n---\n{number}\n")
+    assert site.step() == NOTHING
+    for number in range(20):
+        site.site.write(f"content/pages/d{number}.md", "now in the open\n")
+    assert site.step().topics == {EVERYTHING}
 
 
 def test_a_document_changes_with_its_translations(follow: Callable[..., Followed]) -> None:

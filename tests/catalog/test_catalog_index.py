@@ -117,11 +117,11 @@ def test_the_first_of_twins_is_served_and_the_others_are_errors(make_site: Any) 
     })
     assert site.get(slug="same").body.strip() == "alpha"
     assert (site.list().total, site.slugs("beta")) == (2, [])
-    assert [path for path, _, _ in site.diagnostics("duplicate_urls")] == ["content/pages/b.md"]
+    assert [path for path, _ in site.findings("duplicate_urls")] == ["content/pages/b.md"]
     (site.root / "content/pages/a.md").unlink()
     site.build()
     assert site.get(slug="same").body.strip() == "beta"
-    assert (site.slugs("beta"), site.slugs("alpha"), site.diagnostics("duplicate_urls")) == (["same"], [], [])
+    assert (site.slugs("beta"), site.slugs("alpha"), site.findings("duplicate_urls")) == (["same"], [], [])
     site.write("content/pages/a.md", "---\nslug: same\n---\nalpha\n")
     site.build()
     assert (site.slugs("beta"), site.slugs("alpha"), site.list().total) == ([], ["same"], 2)
@@ -132,11 +132,11 @@ def test_the_first_of_twins_is_served_and_the_others_are_errors(make_site: Any) 
 
 def test_a_redirect_over_a_document_is_an_error(make_site: Any) -> None:
     site = make_site({"pages/a.md": "x", "../data/redirects.yaml": "redirects:\n- {from: /a/, to: /b/}\n- {from: /c/, to: /a/}\n"})
-    found = site.diagnostics("redirects")
-    assert [path for path, _, message in found if "/a/" in message and "content/pages/a.md" in message] == ["data/redirects.yaml"]
+    found = site.findings("redirects")
+    assert [path for path, message in found if "/a/" in message and "content/pages/a.md" in message] == ["data/redirects.yaml"]
     (site.root / "content/pages/a.md").unlink()
     site.build()
-    assert [one for one in site.diagnostics("redirects") if "content/pages/a.md" in one[2]] == []
+    assert [one for one in site.findings("redirects") if "content/pages/a.md" in one[1]] == []
 
 
 def test_one_bad_file_hides_itself_alone(make_site: Any) -> None:
@@ -197,7 +197,7 @@ def test_the_search_takes_the_same_from_a_file_as_from_the_catalog(make_site: An
     parser = Parser(load_definitions(site.root))
     reads = [parser.read(path, state) for path, state in site.indexer.catalog.files().items()]
     rows = dict(site.reader.rows("SELECT path, row FROM documents"))
-    stored = site.indexer.catalog.searchable(list(rows.values()))
+    stored = site.indexer.catalog.searchable(list(rows.values()), site.now)
     assert len(reads) == 2
     for read in reads:
         assert not isinstance(read, Gone)

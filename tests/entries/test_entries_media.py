@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cmsmcp.core.ports import Visibility
 from cmsmcp.site.images import MAX_HEADER, image_size
 
 SHOWS = """\
@@ -130,10 +131,10 @@ def test_media_are_asked_for_once_a_level(site: Any, statements: list[str]) -> N
 
 
 def test_a_changed_file_changes_the_entry_and_its_edition(site: Any) -> None:
-    before = site.store.version()
+    before = site.store.version(Visibility())
     put(site, "images/new.png", png(1, 2))
     site.build()
-    assert site.store.version() != before
+    assert site.store.version(Visibility()) != before
     site.put("shows/c.md", {"title": "C", "fields": {"cover": "media:images/new.png"}})
     site.build()
     assert site.get("show", "c").values["cover"]["width"] == 1

@@ -136,18 +136,17 @@ def make_documents() -> list[Doc]:
 
 
 class Model:
-    """What the store should say. Twins: the first in path order is served."""
+    """What the store should say. Twins: of those that are asked for, published ones come first, then the first in path order is served."""
 
     def __init__(self, docs: Sequence[Doc]) -> None:
-        taken: set[str] = set()
-        self.docs = []
-        for doc in sorted(docs, key=lambda doc: "content/" + doc.path):
-            if doc.url not in taken:
-                taken.add(doc.url)
-                self.docs.append(doc)
+        self.docs = sorted(docs, key=lambda doc: (status_at(doc, NOON) != "published", "content/" + doc.path))
 
     def visible(self, type_: str, see: Visibility) -> list[Doc]:
-        return [doc for doc in self.docs if doc.type == type_ and self._sees(doc, see)]
+        served: dict[str, Doc] = {}
+        for doc in self.docs:
+            if self._sees(doc, see):
+                served.setdefault(doc.url, doc)
+        return sorted((doc for doc in served.values() if doc.type == type_), key=lambda doc: doc.path)
 
     def _sees(self, doc: Doc, see: Visibility) -> bool:
         status = status_at(doc, NOON)
@@ -309,6 +308,7 @@ def test_what_is_hidden_is_found_by_no_condition(modelled: Any) -> None:
     site, model = modelled
     public = {doc.id for doc in model.visible("thing", Visibility())}
     hidden = [doc for doc in model.docs if doc.type == "thing" and doc.id not in public]
+    asked_for = {doc.id for doc in model.visible("thing", Visibility(frozenset(STATUSES)))}
     assert hidden
     for doc in hidden:
         by_status = ("status", "eq", status_at(doc, NOON))
@@ -317,7 +317,7 @@ def test_what_is_hidden_is_found_by_no_condition(modelled: Any) -> None:
             assert doc.id not in [one.values["id"] for one in page.items]
             assert page.total == len(page.items)
         asked = site.list("thing", ("id", "eq", doc.id), locale=doc.lang, visibility=Visibility(frozenset(STATUSES)))
-        assert [one.values["id"] for one in asked.items] == [doc.id]
+        assert [one.values["id"] for one in asked.items] == ([doc.id] if doc.id in asked_for else [])
 
 
 @pytest.mark.parametrize("hidden", ["en:person:ghost", "en:person:bob", "cara", "dan", "en:person:dan", "gone"])

@@ -27,7 +27,7 @@ def site(make_site: Any) -> Any:
 
 
 def test_edits_are_found_and_what_was_is_not(site: Any) -> None:
-    before = site.store.version()
+    before = site.store.version(Visibility())
     assert site.list("note").total == 3
     site.put("notes/b.md", {"title": "b", "fields": {"rank": 9}})
     site.remove("notes/c.md")
@@ -35,19 +35,19 @@ def test_edits_are_found_and_what_was_is_not(site: Any) -> None:
     assert site.slugs("note", ("rank", "eq", 9)) == ["b"]
     assert site.slugs("note", ("rank", "eq", 3)) == ["a"]
     assert site.list("note").total == 2
-    assert site.store.version() != before
+    assert site.store.version(Visibility()) != before
 
 
 def test_a_version_lasts_as_long_as_nothing_changes_and_ends_with_an_hour(site: Any) -> None:
     """What an ETag is made of: also of time, which publishes and withdraws."""
     site.put("notes/d.md", {"title": "d", "scheduled_publish_at": "2026-06-01T00:00:00Z"})
     site.build()
-    before = site.store.version()
+    before = site.store.version(Visibility())
     site.build()
-    assert site.store.version() == before
+    assert site.store.version(Visibility()) == before
     assert site.slugs("note") == ["a", "b", "c"]
     site.now = NOON + 30 * 86_400_000
-    assert site.store.version() != before
+    assert site.store.version(Visibility()) != before
     assert site.slugs("note") == ["a", "b", "c", "d"]
     site.now = NOON
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from cmsmcp.site.catalog.schema import FOREVER
@@ -17,9 +19,12 @@ from cmsmcp.site.times import read_moment
 
 COLUMNS = (
     "path", "id", "type", "lang", "slug", "url", "key", "title", "status", "publish_at", "unpublish_at", "owner", "moment", "layout",
-    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params",
+    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params", "digest",
 )  # fmt: skip
 """Of `documents`, in the order of `Entry.document`."""
+
+
+DIGEST_BYTES = 12
 
 
 class FileState(NamedTuple):
@@ -106,13 +111,20 @@ def typed_documents(entries: Iterable[tuple[int, Entry]]) -> dict[str, list[Type
 
 
 def _columns(document: ParsedDocument) -> tuple[Any, ...]:
+    moment = _moment(document.updated_at or document.date)
     return (
         document.path, document.id, document.type, document.lang, document.slug, document.url, document.key, document.title,
         document.status, document.publish_at or 0, FOREVER if document.unpublish_at is None else document.unpublish_at,
-        document.owner.casefold(), _moment(document.updated_at or document.date), document.layout, document.summary,
+        document.owner.casefold(), moment, document.layout, document.summary,
         document.author, document.last_editor, document.date, document.created_at, document.updated_at,
-        _json(document.taxonomies), _json(document.fields), _json(document.params),
+        _json(document.taxonomies), _json(document.fields), _json(document.params), _digest(document),
     )  # fmt: skip
+
+
+def _digest(document: ParsedDocument) -> bytes:
+    """Of all that readers see of it: not of what decides whether they may, which others are told apart by."""
+    seen = replace(document, status="", publish_at=None, unpublish_at=None, owner="", body_line=0)
+    return blake2b(repr(seen).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62
 """Milliseconds. Stands for "no end" in `unpublish_at`, so that a comparison needs no NULL case."""
 
-OPEN_SQL = f"served AND status = 'published' AND publish_at = 0 AND unpublish_at = {FOREVER}"
-"""Published without bounds, so public at any time: nearly every document. Typed tables keep it as the column `open`, in most indexes."""
+OPEN_SQL = f"twin IS NULL AND status = 'published' AND publish_at = 0 AND unpublish_at = {FOREVER}"
+"""Published without bounds or rivals, so public at any time: nearly every document. Typed tables keep it as the column `open`, in most
+indexes."""
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
--- Together they name what can be read: no two catalogs share `born`, and every write of documents counts `edition` up.
-INSERT INTO meta VALUES ('born', hex(randomblob(8))), ('edition', 0);
+-- Two versions (site/catalog/versions.py). Of the whole: no two catalogs share `born`, and every write of documents counts `edition` up.
+-- Of what is public: `public`, the sum of the digests in `public_rows`, as of the moment `settled` (ms).
+INSERT INTO meta VALUES ('born', hex(randomblob(8))), ('edition', 0), ('public', ''), ('settled', 0);
 
 CREATE TABLE files (
   path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- `row` is never used twice: the search index refers to it. `served` is 0 for a twin (equal URL or id) of an earlier path.
+-- `row` is never used twice: the search index refers to it. `twin` is the row again where another document has the URL or the id, else
+-- NULL: who of them is served follows from the moment and the reader (site/catalog/visibility.py). `digest` is of all that readers see.
 -- `publish_at` is 0 and `unpublish_at` is 2**62 where a document has no bound; `moment` is updated_at, else date, in ms.
 CREATE TABLE documents (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   path TEXT NOT NULL UNIQUE, id TEXT NOT NULL, type TEXT NOT NULL, lang TEXT NOT NULL, slug TEXT NOT NULL,
   url TEXT NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL,
-  served INTEGER NOT NULL DEFAULT 1, status TEXT NOT NULL,
+  twin INTEGER, status TEXT NOT NULL,
   publish_at INTEGER NOT NULL, unpublish_at INTEGER NOT NULL, owner TEXT NOT NULL, moment INTEGER,
   layout TEXT NOT NULL, summary TEXT NOT NULL, author TEXT NOT NULL, last_editor TEXT NOT NULL,
   date TEXT, created_at TEXT, updated_at TEXT,
-  taxonomies TEXT NOT NULL, fields TEXT NOT NULL, params TEXT NOT NULL
+  taxonomies TEXT NOT NULL, fields TEXT NOT NULL, params TEXT NOT NULL, digest BLOB NOT NULL
 );
+
+-- The documents that are public, as of the moment `settled`.
+CREATE TABLE public_rows (row INTEGER PRIMARY KEY, digest BLOB NOT NULL);
 
 -- Apart from `documents`, so that lists do not page through bodies.
 CREATE TABLE bodies (
@@ -44,8 +50,8 @@ CREATE TABLE terms (
 CREATE TABLE links (row INTEGER NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL, line INTEGER NOT NULL);
 CREATE TABLE anchors (row INTEGER NOT NULL, anchor TEXT NOT NULL);
 
--- `origin` is "file" (found while reading that document), "config", "scan" (folders, types, menus, redirects) or "twins"
--- (equal URLs and ids, redirects over a document).
+-- `origin` is "file" (found while reading that document), "config", "folders" (files and folders among the documents)
+-- or "scan" (types, menus, redirects, media).
 CREATE TABLE diagnostics (
   origin TEXT NOT NULL, path TEXT NOT NULL, severity TEXT NOT NULL, "check" TEXT NOT NULL, line INTEGER, message TEXT NOT NULL
 );
@@ -77,6 +83,7 @@ CREATE INDEX IF NOT EXISTS documents_by_id ON documents (id);
 CREATE INDEX IF NOT EXISTS documents_by_slug ON documents (slug);
 CREATE INDEX IF NOT EXISTS documents_by_key ON documents (key);
 CREATE INDEX IF NOT EXISTS documents_by_author ON documents (author);
+CREATE INDEX IF NOT EXISTS documents_twins ON documents (twin) WHERE twin IS NOT NULL;
 CREATE INDEX IF NOT EXISTS documents_by_begin ON documents (publish_at) WHERE publish_at > 0;
 CREATE INDEX IF NOT EXISTS documents_by_end ON documents (unpublish_at) WHERE unpublish_at < 4611686018427387904;
 CREATE INDEX IF NOT EXISTS terms_by_row ON terms (row);

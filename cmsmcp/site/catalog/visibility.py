@@ -12,18 +12,21 @@ from typing import Any
 import tantivy
 from tantivy import FieldType, Occur, Query
 
-from cmsmcp.core.ports import PUBLISHED, Visibility
+from cmsmcp.core.ports import PUBLISHED, STATUSES, Visibility
 
-STATUS_SQL = (
-    "CASE WHEN unpublish_at <= :now THEN 'draft' WHEN status = 'published' AND publish_at > :now THEN 'scheduled' ELSE status END"
+_STATUS = (
+    "CASE WHEN {0}unpublish_at <= :now THEN 'draft' WHEN {0}status = 'published' AND {0}publish_at > :now THEN 'scheduled'"
+    " ELSE {0}status END"
 )
-_PUBLISHED_SQL = "(status = 'published' AND publish_at <= :now AND unpublish_at > :now)"
+_PUBLISHED = "({0}status = 'published' AND {0}publish_at <= :now AND {0}unpublish_at > :now)"
+STATUS_SQL = _STATUS.format("")
+EVERYTHING = Visibility(frozenset(STATUSES))
 
 
 def visible_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     """A condition on `documents` and its parameters. `now` is in milliseconds."""
     wanted, parameters = _status_sql(visibility, now)
-    return f"served AND {wanted}", parameters
+    return f"{wanted.format('')} AND {_foremost_sql(wanted)}", parameters
 
 
 def visible_typed_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
@@ -32,31 +35,49 @@ def visible_typed_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, 
     return (f"(open OR {visible})" if "published" in visibility.statuses else visible), parameters
 
 
-def veil_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+def veil_sql(visibility: Visibility | None, now: int) -> tuple[str, dict[str, Any]]:
     """What to put before a question so that it finds only the documents a caller may see, and no diagnostic that names another.
 
-    A hidden document then looks like an absent one to every check and count.
+    A hidden document then looks like an absent one to every check and count. `served` says of each whether it has its address to itself.
+    None, for the people who run the site, hides nothing; nor do readers who may see everything get less.
     """
-    wanted, parameters = _status_sql(visibility, now)
-    twins = "SELECT path FROM main.documents WHERE url IN (SELECT url FROM hidden) OR id IN (SELECT id FROM hidden)"
-    return (
-        f"WITH documents AS (SELECT * FROM main.documents WHERE {wanted}),"
-        f" hidden AS (SELECT path, url, id FROM main.documents WHERE NOT {wanted}),"
-        " diagnostics AS (SELECT * FROM main.diagnostics WHERE path NOT IN (SELECT path FROM hidden)"
-        f""" AND NOT (origin = 'twins' AND ("check" = 'redirects' OR path IN ({twins})))) """
-    ), parameters
+    whole = visibility is None or visibility == EVERYTHING
+    wanted, parameters = _status_sql(EVERYTHING if visibility is None else visibility, now)
+    veil = f"WITH documents AS (SELECT *, {_foremost_sql(wanted)} AS served FROM main.documents WHERE {wanted.format('')})"
+    if not whole:
+        # Files among the documents that became none may be what is hidden: nothing of them is said.
+        own = "origin = 'file' AND path IN (SELECT path FROM documents)"
+        veil += f", diagnostics AS (SELECT * FROM main.diagnostics WHERE origin IN ('config', 'scan') OR {own})"
+    return veil + " ", parameters
+
+
+def _foremost_sql(wanted: str) -> str:
+    """Whether a document comes first among those of its URL, and of its id, that are asked for: published ones before others, then by path
+    (docs/rules.md, Odd places). What a reader does not see displaces nothing.
+
+    Spelled without the document's other columns, which other tables of a question may have too.
+    """
+    rank = f"(NOT {_PUBLISHED.replace('{0}', '{0}.')}, {{0}}.path)"
+    first, later = (wanted.format(f"{name}.") for name in ("first", "later"))
+    before = f"{first} AND {rank.format('first')} < {rank.format('later')}"
+    rivals = " OR ".join(
+        f"EXISTS (SELECT 1 FROM main.documents AS first WHERE first.{name} = later.{name} AND {before})" for name in ("url", "id")
+    )
+    displaced = f"SELECT twin FROM main.documents AS later WHERE twin IS NOT NULL AND {later} AND ({rivals})"
+    return f"(twin IS NULL OR twin NOT IN ({displaced}))"
 
 
 def _status_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+    """With `{}` for the name of the table and its dot."""
     parameters: dict[str, Any] = {"now": now}
     others = sorted(visibility.statuses - PUBLISHED)
-    public = _PUBLISHED_SQL if "published" in visibility.statuses else "0"
+    public = _PUBLISHED if "published" in visibility.statuses else "0"
     if not others:
         return public, parameters
     parameters |= {f"status{number}": status for number, status in enumerate(others)}
-    wanted = f"{STATUS_SQL} IN ({', '.join(f':status{number}' for number in range(len(others)))})"
+    wanted = f"{_STATUS} IN ({', '.join(f':status{number}' for number in range(len(others)))})"
     if visibility.owner is not None:
-        wanted += " AND owner = :owner"
+        wanted += " AND {0}owner = :owner"
         parameters["owner"] = visibility.owner.casefold()
     return f"({public} OR ({wanted}))", parameters
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row, typed_documents
 from cmsmcp.site.catalog.media import MediaTable
+from cmsmcp.site.catalog.public_rows import PublicRows
 from cmsmcp.site.catalog.schema import FOREVER, INDEXES, SCHEMA_VERSION, TABLES
+from cmsmcp.site.catalog.visibility import STATUS_SQL
 from cmsmcp.site.entries.tables import TypeTables
 from cmsmcp.site.model import Diagnostic
 
@@ -31,21 +33,16 @@ _PARTS = {
     "anchors": "row, anchor",
 }
 _STORED = (
-    "served", "status", "publish_at", "unpublish_at", "path", "type", "slug", "key", "lang", "id", "url", "title", "layout",
-    "summary", "author", "last_editor", "date", "created_at", "updated_at", "taxonomies", "fields", "params", "body",
+    "path", "type", "slug", "key", "lang", "id", "url", "title", "layout", "summary", "author", "last_editor", "date", "created_at",
+    "updated_at", "taxonomies", "fields", "params", "body",
 )  # fmt: skip
+_IS_PUBLIC = "EXISTS (SELECT 1 FROM public_rows WHERE public_rows.row = documents.row)"
 
 
 class Stored(NamedTuple):
-    """A document as its readers may see it, and when anybody may: from `publish_at` until `unpublish_at`, in ms.
+    """A document as its readers see it. `public`: they do, as of the last settling. `address`: key, lang, id, url."""
 
-    `address`: key, lang, id, url.
-    """
-
-    served: bool
-    status: str
-    publish_at: int
-    unpublish_at: int
+    public: bool
     path: str
     type: str
     slug: str
@@ -56,13 +53,6 @@ class Stored(NamedTuple):
     def key(self) -> str:
         """Shared with its translations."""
         return self.address[0]
-
-    def is_public(self, at: int) -> bool:
-        return bool(self.served) and self.status == "published" and self.publish_at <= at < self.unpublish_at
-
-
-Twin = tuple[str, str, str, str]
-"""(path, "url" or "id", the shared value, path of the one that is served)."""
 
 
 class Catalog:
@@ -78,6 +68,7 @@ class Catalog:
             self._connection = self._open()
         self.types = TypeTables(self._connection)
         self.media = MediaTable(self._connection)
+        self.public = PublicRows(self._connection)
         for old in folder.glob("catalog-*.sqlite*"):
             if not old.name.startswith(CATALOG_NAME):
                 old.unlink(missing_ok=True)
@@ -138,8 +129,8 @@ class Catalog:
     def has_file(self, path: str) -> bool:
         return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
 
-    def put(self, entries: Sequence[Entry]) -> list[int]:
-        """Write the outcome of some files over what was there; the rows of their documents. Within a transaction."""
+    def put(self, entries: Sequence[Entry], now: int) -> list[int]:
+        """Write the outcome of some files over what was there; the rows of their documents. Within a transaction. `now` is in ms."""
         old = self._forget([entry.path for entry in entries], entries)
         following = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchone()
         fresh = itertools.count(following[0] + 1 if following else 1)
@@ -158,7 +149,8 @@ class Catalog:
             self._many(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows[table])
         self.types.put(typed_documents(served))
         numbers = [row for row, _ in served]
-        self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", [(row,) for row in numbers])
+        self.public.add(numbers, now)
+        self.mark_unsearched(numbers)
         return numbers
 
     def remove(self, paths: Sequence[str]) -> None:
@@ -170,7 +162,7 @@ class Catalog:
 
         `following` is what comes in their place.
         """
-        self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'edition'")
+        self.count_edition()
         listed = json.dumps(paths)
         find = "SELECT path FROM files WHERE path IN (SELECT value FROM json_each(?))"
         known = self._connection.execute(find, (listed,)).fetchall()
@@ -181,11 +173,25 @@ class Catalog:
         find = "SELECT path, row FROM documents WHERE path IN (SELECT value FROM json_each(?))"
         old = dict(self._connection.execute(find, (listed,)).fetchall())
         rows = [(row,) for row in old.values()]
+        self.public.forget(old.values())
         self.types.forget(rows, typed_documents([(old[entry.path], entry) for entry in following if entry.path in old]))
         for table in _PARTS:
             self._many(f"DELETE FROM {table} WHERE row = ?", rows)
-        self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", rows)
+        self.mark_unsearched(old.values())
         return old
+
+    def count_edition(self) -> None:
+        """What there is to read may be different. Within a transaction."""
+        self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'edition'")
+
+    def settle(self, now: int) -> set[int]:
+        """Decide twins, and take in dates that have come; the rows that readers see now and did not, or the other way round."""
+        marked, flipped = self.public.settle(now)
+        if marked or flipped:
+            self.types.take_twins(marked)
+            self.mark_unsearched(flipped)
+            self.count_edition()
+        return flipped
 
     def _many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
@@ -201,62 +207,16 @@ class Catalog:
     def _add_diagnostics(self, origin: str, rows: Sequence[tuple[Any, ...]]) -> None:
         self._many("INSERT INTO diagnostics VALUES (?, ?, ?, ?, ?, ?)", [(origin, *row) for row in rows])
 
-    # twins
-
-    def settle_twins(self) -> tuple[list[Twin], set[int]]:
-        """Serve the first in path order of documents with equal URL or id (docs/rules.md, Odd places), hide the rest. Within a transaction.
-
-        Returns those hidden, and the rows whose being served has changed.
-        """
-        run = self._connection.execute
-        twin = "SELECT {0} FROM documents GROUP BY {0} HAVING count(*) > 1"
-        rows = run(
-            f"SELECT row, path, url, id FROM documents WHERE url IN ({twin.format('url')}) OR id IN ({twin.format('id')}) ORDER BY path"
-        ).fetchall()
-        urls: dict[str, str] = {}
-        ids: dict[str, str] = {}
-        hidden: list[Twin] = []
-        hidden_rows: set[int] = set()
-        for row, path, url, id_ in rows:
-            if url in urls:
-                hidden.append((path, "url", url, urls[url]))
-            elif id_ in ids:
-                hidden.append((path, "id", id_, ids[id_]))
-            else:
-                urls[url] = ids[id_] = path
-                continue
-            hidden_rows.add(row)
-        flipped = {row for (row,) in run("SELECT row FROM documents WHERE NOT served")} ^ hidden_rows
-        for row in flipped:
-            run("UPDATE documents SET served = ? WHERE row = ?", (row not in hidden_rows, row))
-            run("INSERT OR IGNORE INTO unsearched VALUES (?)", (row,))
-        if flipped:
-            self.types.serve(flipped)
-            run("UPDATE meta SET value = value + 1 WHERE name = 'edition'")
-        return hidden, flipped
-
-    def served_urls(self, urls: Sequence[str]) -> dict[str, str]:
-        """URL → path, for those of `urls` that a document is served at, whatever its status."""
-        found = self._connection.execute(
-            "SELECT url, path FROM documents WHERE served AND url IN (SELECT value FROM json_each(?))", (json.dumps(list(urls)),)
-        )
-        return dict(found.fetchall())
-
     # what readers see
 
-    def stored(self, column: str, values: Iterable[Any]) -> list[Stored]:
-        """The documents whose `column` (path, row or key) is one of `values`."""
-        return self._stored(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(values)),))
-
-    def come_due(self, after: int, until: int) -> list[Stored]:
-        """Documents with a bound in the time after one moment up to another, in ms. Asked four times a second: each bound has an index."""
-        due = "publish_at > 0 AND publish_at > :after AND publish_at <= :until"
-        past = f"unpublish_at < {FOREVER} AND unpublish_at > :after AND unpublish_at <= :until"
-        return self._stored(f"({due}) OR ({past})", {"after": after, "until": until})
-
-    def _stored(self, where: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[Stored]:
-        query = f"SELECT {', '.join(_STORED)} FROM documents JOIN bodies USING (row) WHERE {where}"
-        return [Stored._make((*row[:7], row[7:11], row[11:])) for row in self._connection.execute(query, parameters)]
+    def stored(self, column: str, values: Iterable[Any], *, public: bool = False, most: int = -1) -> list[Stored]:
+        """The documents whose `column` (path, row or key) is one of `values`; of `public` ones at most `most`."""
+        query = (
+            f"SELECT {_IS_PUBLIC}, {', '.join(_STORED)} FROM documents JOIN bodies USING (row)"
+            f" WHERE {column} IN (SELECT value FROM json_each(?)){f' AND {_IS_PUBLIC}' if public else ''} LIMIT ?"
+        )
+        found = self._connection.execute(query, (json.dumps(list(values)), most))
+        return [Stored(bool(row[0]), row[1], row[2], row[3], row[4:8], row[8:]) for row in found]
 
     def note_change(self, change: str) -> None:
         """For those who follow the catalog; the last KEPT_CHANGES stay."""
@@ -269,18 +229,22 @@ class Catalog:
     def unsearched(self) -> list[int]:
         return [row for (row,) in self._connection.execute("SELECT row FROM unsearched")]
 
+    def mark_unsearched(self, rows: Iterable[int]) -> None:
+        self._many("INSERT OR IGNORE INTO unsearched VALUES (?)", [(row,) for row in rows])
+
     def mark_all_unsearched(self) -> None:
         self._connection.execute("INSERT OR IGNORE INTO unsearched SELECT row FROM documents")
 
     def clear_unsearched(self) -> None:
         self._connection.execute("DELETE FROM unsearched")
 
-    def searchable(self, rows: Sequence[int]) -> dict[int, Searchable]:
-        """What the search index takes of each served document among `rows`."""
+    def searchable(self, rows: Sequence[int], now: int) -> dict[int, Searchable]:
+        """What the search index takes of each document among `rows`, but for one that a twin displaces."""
         columns = ", ".join(Searchable._fields)
         found = self._connection.execute(
-            f"SELECT row, {columns} FROM documents JOIN bodies USING (row) WHERE served AND row IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(rows)),),
+            f"SELECT row, {columns} FROM documents JOIN bodies USING (row) "
+            f" WHERE row IN (SELECT value FROM json_each(:rows)) AND ({_IS_PUBLIC} OR {STATUS_SQL} <> 'published')",
+            {"rows": json.dumps(list(rows)), "now": now},
         )
         return {row: _searchable(Searchable(*values)) for row, *values in found}
 

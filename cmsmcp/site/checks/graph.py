@@ -29,6 +29,20 @@ def duplicate_slugs(survey: Survey) -> Iterator[Diagnostic]:
         yield Diagnostic(ERROR, "duplicate_slugs", path, message, survey.line_of(path, "slug:"))
 
 
+def duplicate_urls(survey: Survey) -> Iterator[Diagnostic]:
+    """Documents that another one of the same URL keeps out. Which one is served: `catalog.visibility`."""
+    for path, url, first in _displaced(survey, "url"):
+        message = f"same URL {url} as {first}, which is served; give one of them another slug"
+        yield Diagnostic(ERROR, "duplicate_urls", path, message, survey.line_of(path, "slug:"))
+
+
+def duplicate_ids(survey: Survey) -> Iterator[Diagnostic]:
+    """The same for ids."""
+    for path, id_, first in _displaced(survey, "id"):
+        message = f"same id {id_} as {first}, which is served; move or rename one of them"
+        yield Diagnostic(ERROR, "duplicate_ids", path, message)
+
+
 def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
     """Documents whose layout the active theme does not have. The one that a content type implies need not exist (Foundry has none)."""
     theme = survey.config.root / survey.config.themes_dir / survey.config.theme
@@ -70,8 +84,14 @@ def navigation(survey: Survey) -> Iterator[Diagnostic]:
 
 
 def redirects(survey: Survey) -> Iterator[Diagnostic]:
-    """Redirects to nowhere. Their form is checked where they are read, their sources where documents are found."""
+    """Redirects to nowhere, and away from a document. Their form is checked where they are read."""
+    sources = [rule.source for rule in survey.redirects if rule.enabled]
+    sql = "SELECT url, path FROM documents WHERE served AND url IN (SELECT value FROM json_each(:sources))"
+    served = dict(survey.rows(sql, sources=json.dumps(sources)))
     for rule in survey.redirects:
+        if rule.enabled and rule.source in served:
+            message = f"{rule.source} is redirected, but {served[rule.source]} is served there; remove one of them"
+            yield Diagnostic(ERROR, "redirects", rule.path, message, rule.line)
         local = survey.local(rule.target)
         if rule.enabled and local and survey.resolve(local) is None:
             message = f"{rule.source} is redirected to {rule.target}, which leads nowhere"
@@ -134,6 +154,17 @@ def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR
     for one in diagnostics:
         severity = error if one["severity"] == ERROR else WARNING
         yield Diagnostic(severity, check, one.get("path") or fallback, one["message"], one.get("line"))
+
+
+def _displaced(survey: Survey, what: str) -> Iterator[tuple[str, str, str]]:
+    """(path, value, path of the one before it) of those that are kept out by their `what`: the URL counts first, then the id."""
+    firsts: dict[tuple[str, str], str] = {}
+    for path, url, id_, served in survey.rows(
+        "SELECT path, url, id, served FROM documents WHERE twin IS NOT NULL ORDER BY served DESC, path"
+    ):  # fmt: skip
+        by_url, by_id = firsts.setdefault(("url", url), path), firsts.setdefault(("id", id_), path)
+        if not served and (by_url != path) == (what == "url"):
+            yield (path, url, by_url) if what == "url" else (path, id_, by_id)
 
 
 def _relations(kind: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -24,6 +24,8 @@ MAX_PER_CHECK = 500
 """Findings returned of one check; the counts are always whole."""
 
 CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
+    "duplicate_urls": graph.duplicate_urls,
+    "duplicate_ids": graph.duplicate_ids,
     "duplicate_slugs": graph.duplicate_slugs,
     "broken_internal_links": links.broken_internal_links,
     "broken_relative_links": links.broken_relative_links,
@@ -40,12 +42,12 @@ CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
 }
 
 OF_ONE_DOCUMENT = (
-    "duplicate_slugs", "broken_internal_links", "broken_relative_links", "broken_fragments", "broken_media_refs", "links_to_unpublished",
-    "missing_templates", "taxonomy_inconsistency", "broken_relations",
+    "duplicate_urls", "duplicate_ids", "duplicate_slugs", "broken_internal_links", "broken_relative_links", "broken_fragments",
+    "broken_media_refs", "links_to_unpublished", "missing_templates", "taxonomy_inconsistency", "broken_relations",
 )  # fmt: skip
 """Those that can find fault with a document; the others look at the site around it."""
 
-_OTHERS = ("duplicate_urls", "duplicate_ids", "front_matter", "content_type", "config", "media", "theme", "plugins", "api_definition")
+_OTHERS = ("front_matter", "content_type", "config", "media", "theme", "plugins", "api_definition")
 
 
 class Finding(TypedDict):
@@ -103,10 +105,10 @@ def findings_of_document(survey: Survey) -> list[Finding]:
 
 
 def _known(survey: Survey) -> Iterator[Diagnostic]:
-    """What was found while reading. Documents with an equal URL or id are found without their text, so the line is looked up."""
+    """What was found while reading."""
     yield from survey.config.diagnostics
     for severity, check, path, message, line in survey.rows('SELECT severity, "check", path, message, line FROM diagnostics'):
-        yield Diagnostic(severity, check, path, message, survey.line_of(path, "slug:") if check == "duplicate_urls" else line)
+        yield Diagnostic(severity, check, path, message, line)
 
 
 def _reported(survey: Survey, reports: Reports) -> Iterator[Diagnostic]:

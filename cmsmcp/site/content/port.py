@@ -19,6 +19,7 @@ from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.totals import Totals
+from cmsmcp.site.catalog.versions import version_of
 from cmsmcp.site.catalog.visibility import visible_sql
 from cmsmcp.site.content.authors import read_author
 from cmsmcp.site.content.gaps import find_untranslated
@@ -49,7 +50,7 @@ class CatalogContent:
         self._definitions = definitions
         self._clock = clock
         self._state = IndexState(folder, reader)
-        self._totals = Totals(reader)
+        self._totals = Totals()
         self._searching = Searching(folder, reader)
 
     def list_documents(
@@ -70,7 +71,7 @@ class CatalogContent:
             if value is not None:
                 where, parameters[argument] = f"{where} AND moment {sign} :{argument}", _moment(argument, value)
         question = ["list", {name: value for name, value in parameters.items() if name != "now"} | {"where": where}]
-        total = self._totals.count(where, parameters, deadline)
+        total = self._count(visibility, where, parameters, deadline)
         after, position = "", dict(parameters)
         if cursor is not None:
             after = " AND (url, id) > (:after_url, :after_id)"
@@ -136,6 +137,17 @@ class CatalogContent:
         """See the port and `authors`."""
         self._state.await_ready(deadline)
         return read_author(self._reader, slug, visibility, self._clock(), deadline)
+
+    def _count(self, visibility: Visibility, where: str, parameters: Mapping[str, Any], deadline: Deadline) -> int:
+        def ask(sql: str, values: Mapping[str, Any]) -> Any:
+            return self._reader.row(sql, values, deadline)
+
+        now = parameters["now"]
+        counts = self._totals.at(visibility, version_of(self._reader.meta(), ask, visibility, now), ask, now)
+        key = (where, *(value for name, value in sorted(parameters.items()) if name != "now"))
+        if key not in counts:
+            counts[key] = ask(f"SELECT count(*) FROM documents WHERE {where}", parameters)[0]
+        return counts[key]
 
     def _check(self, type: str | None, lang: str | None) -> str | None:
         """The language as the site spells it. Raises InvalidArguments for a type or language that the site does not have."""

@@ -12,14 +12,16 @@ from pathlib import Path
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.entries import MAX_PAGES, Found, Listing, Query
+from cmsmcp.core.ports import Visibility
 from cmsmcp.protocol.errors import ContentTypeNotFound, InvalidArguments, NotFound, Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader, Snapshot
 from cmsmcp.site.catalog.state import IndexState
+from cmsmcp.site.catalog.totals import Totals
+from cmsmcp.site.catalog.versions import meta_of, version_of
 from cmsmcp.site.catalog.visibility import visible_sql, visible_typed_sql
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.entries.columns import columns_of
-from cmsmcp.site.entries.counting import Counts, edition
 from cmsmcp.site.entries.listing import Listed
 from cmsmcp.site.entries.populate import Giving, Tree, tree_of
 from cmsmcp.site.entries.relations import Chain, Sight
@@ -29,6 +31,10 @@ from cmsmcp.site.types.registry import ContentType
 
 def _now() -> int:
     return int(time.time() * 1000)
+
+
+def _version(snapshot: Snapshot, visibility: Visibility, now: int) -> str:
+    return version_of(meta_of(snapshot.rows), snapshot.row, visibility, now)
 
 
 class TypedEntries:
@@ -41,7 +47,7 @@ class TypedEntries:
         self._locales = definitions.config.locales
         self._clock = clock
         self._state = IndexState(folder, reader)
-        self._counts = Counts()
+        self._totals = Totals()
 
     def list(self, query: Query, deadline: Deadline) -> Listing:
         """See the port."""
@@ -54,7 +60,8 @@ class TypedEntries:
         languages = tuple(dict.fromkeys((code, *self._codes(query.fallbacks or ()))))
         with self._sight(query, deadline) as (sight, now):
             listed = Listed(sight, sight.table_of(kind.slug), columns_of(kind, self._types), query, languages)
-            total, rows, cursor = listed.page(self._counts.at(sight.snapshot, now))
+            version = _version(sight.snapshot, query.visibility, now)
+            total, rows, cursor = listed.page(self._totals.at(query.visibility, version, sight.snapshot.row, now))
             items = self._give(sight, kind, rows, query, tree)
         return Listing(items, total, cursor)
 
@@ -76,7 +83,7 @@ class TypedEntries:
                     raise NotFound("entry", ref)
                 found = found if near == found.id else lookup.get(Wanted(id=near, type=kind.slug))
         with self._sight(query, deadline) as (sight, _):
-            rows = sight.snapshot.rows("SELECT row FROM documents WHERE id = :id AND served", {"id": found.id})
+            rows = sight.snapshot.rows("SELECT row FROM documents WHERE id = :id", {"id": found.id})
             given = self._give(sight, kind, [row for (row,) in rows], query, tree)
         if not given:  # gone or hidden since it was found
             raise NotFound("entry", ref)
@@ -99,10 +106,10 @@ class TypedEntries:
             raise NotFound("entry", kind.slug)
         return given[0]
 
-    def version(self) -> str:
+    def version(self, visibility: Visibility) -> str:
         """See the port."""
         with self._reader.snapshot() as snapshot:
-            return edition(snapshot, self._clock())
+            return _version(snapshot, visibility, self._clock())
 
     @contextmanager
     def _sight(self, query: Query, deadline: Deadline) -> Iterator[tuple[Sight, int]]:

@@ -20,7 +20,7 @@ _VEIL = ("lang", "status", "publish_at", "unpublish_at", "owner")
 _OWN = ("row", "id", "key", "slug", "url", *_VEIL)
 _ADDED = ("published_at", "created_at", "updated_at", "author")
 _VEILED = (
-    f"row INTEGER PRIMARY KEY, lang TEXT, open INTEGER GENERATED ALWAYS AS ({OPEN_SQL}) STORED, served INTEGER NOT NULL DEFAULT 1,"
+    f"row INTEGER PRIMARY KEY, lang TEXT, open INTEGER GENERATED ALWAYS AS ({OPEN_SQL}) STORED, twin INTEGER,"
     " status TEXT, publish_at INTEGER, unpublish_at INTEGER, owner TEXT, author TEXT"
 )
 _SAMPLED = 1_000
@@ -108,14 +108,14 @@ class TypeTables:
             self._run(f"DELETE FROM {table.name} WHERE {where}", (listed, stay))
             self._run(f"DELETE FROM {table.targets} WHERE {where}", (listed, stay))
             names = ", ".join(f"{name} = ?" for name in _OWN[1:])
-            self._many(f"UPDATE {table.name} SET {names}, served = 1 WHERE row = ?", [(*own[1:], own[0]) for own in staying])
+            self._many(f"UPDATE {table.name} SET {names}, twin = NULL WHERE row = ?", [(*own[1:], own[0]) for own in staying])
 
-    def serve(self, rows: Iterable[int]) -> None:
-        """Take over which of these rows are served."""
+    def take_twins(self, rows: Iterable[int]) -> None:
+        """Take over which of these rows have others of their URL or id."""
         listed = json.dumps(list(rows))
         for table in self._tables:
             self._run(
-                f"UPDATE {table.name} SET served = (SELECT served FROM documents WHERE documents.row = {table.name}.row)"
+                f"UPDATE {table.name} SET twin = (SELECT twin FROM documents WHERE documents.row = {table.name}.row)"
                 " WHERE row IN (SELECT value FROM json_each(?))",
                 (listed,),
             )

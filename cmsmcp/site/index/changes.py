@@ -1,12 +1,11 @@
 """Which documents readers see differently than before, as topics. Of a document that is and was public to nobody nothing is said.
 
-Knows stored rows and the time that makes them public, no files. For one catalog and the thread that writes it.
+Knows stored rows and which of them are public, no files and no clock. For one catalog and the thread that writes it.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from itertools import chain
 
 from cmsmcp.core.sharing import EVERYTHING, Change
@@ -16,7 +15,7 @@ MOST_TOPICS = 200
 MOST_BYTES = 20_000
 """A Change that would have more topics, or longer ones, names none of them."""
 _MOST_DOCUMENTS = 1_000
-"""Rows kept beside a build in order to be compared; with more of them, too much is different to be told."""
+"""Public ones kept beside a build in order to be compared; with more of them, too much is different to be told."""
 NOTHING = Change()
 ANYTHING = Change(frozenset({"resources"}), frozenset({EVERYTHING}))
 
@@ -29,70 +28,56 @@ def merged(*changes: Change) -> Change:
     return Change(lists, frozenset({EVERYTHING}) if too_many or EVERYTHING in topics else topics)
 
 
-def now_ms() -> int:
-    return int(time.time() * 1000)
-
-
 class DocumentChanges:
-    """Told of rows before they are written over, it keeps what they were until `take`. What was before it began nobody knows."""
+    """Told of documents before they are written over, it keeps what readers saw of them until `take`.
 
-    def __init__(self, catalog: Catalog, clock: Callable[[], int] = now_ms) -> None:
+    What was before it began nobody knows."""
+
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._clock = clock
-        self._since = clock()
         self._before: dict[str, Stored | None] = {}
         self._lost = True
 
-    def expect(self, paths: Sequence[str]) -> None:
+    def expect(self, paths: Iterable[str]) -> None:
         """Documents at these paths are about to be written, or removed."""
-        self._lost = self._lost or len(self._before) + len(paths) >= _MOST_DOCUMENTS
         if self._lost:
-            self._before.clear()
             return
-        found = {one.path: one for one in self._catalog.stored("path", paths)}
-        for path in paths:
-            self._before.setdefault(path, found.get(path))
+        fresh = [path for path in paths if path not in self._before]
+        found = self._catalog.stored("path", fresh, public=True, most=_MOST_DOCUMENTS)
+        self._before |= dict.fromkeys(fresh) | {one.path: one for one in found}
+        self._lost = len(found) >= _MOST_DOCUMENTS
 
-    def flip(self, rows: Iterable[int]) -> None:
-        """These rows are served now and were not, or the other way round."""
+    def flip(self, rows: Collection[int]) -> None:
+        """These rows are seen now and were not, or the other way round."""
         if not self._lost:
-            for one in self._catalog.stored("row", rows):
-                self._before.setdefault(one.path, one._replace(served=not one.served))
+            for one in self._catalog.stored("row", rows, most=_MOST_DOCUMENTS):
+                self._before.setdefault(one.path, None if one.public else one)
+            self._lost = len(rows) >= _MOST_DOCUMENTS
 
     def take(self) -> Change:
-        """What is different since the last call, of what has been told and by the passing of time."""
-        since, now = self._since, max(self._since, self._clock())
-        self._since = now
-        if self._lost:
-            self._lost = False
+        """What is different since the last call."""
+        before, self._before = self._before, {}
+        lost, self._lost = self._lost, False
+        found = self._catalog.stored("path", before, public=True, most=_MOST_DOCUMENTS) if before and not lost else []
+        if lost or len(found) >= _MOST_DOCUMENTS:
             return ANYTHING
+        after = {one.path: one for one in found}
         topics: set[str] = set()
         keys: set[str] = set()
-        for was, now_is in self._pairs(since, now):
-            if was == now_is:
+        for path, was in before.items():
+            now_is = after.get(path)
+            if was is None and now_is is None:
                 continue
             seen = [one for one in (was, now_is) if one is not None]
-            topics.update(chain.from_iterable(map(_topics, seen)))
             if was is None or now_is is None or was.address != now_is.address:
                 keys.update(one.key for one in seen)
+            elif was.words == now_is.words:
+                continue
+            topics.update(chain.from_iterable(map(_topics, seen)))
         # A document names its translations.
-        siblings = self._catalog.stored("key", keys) if keys else []
-        topics.update(chain.from_iterable(_topics(one) for one in siblings if one.is_public(now)))
+        siblings = self._catalog.stored("key", keys, public=True) if keys else []
+        topics.update(chain.from_iterable(map(_topics, siblings)))
         return Change(topics=frozenset(topics))
-
-    def _pairs(self, since: int, now: int) -> list[tuple[Stored | None, Stored | None]]:
-        """What was public of each document that may differ, and what is."""
-        before, self._before = self._before, {}
-        after = {one.path: one for one in self._catalog.stored("path", before)} if before else {}
-        pairs = [(old, after.get(path)) for path, old in before.items()]
-        if now > since:
-            pairs += [(one, one) for one in self._catalog.come_due(since, now) if one.path not in before]
-        return [(_shown(old, since), _shown(new, now)) for old, new in pairs]
-
-
-def _shown(one: Stored | None, at: int) -> Stored | None:
-    """What readers see of it then, but for the bounds of that time."""
-    return one._replace(publish_at=0, unpublish_at=0) if one is not None and one.is_public(at) else None
 
 
 def _topics(one: Stored) -> tuple[str, str]:

@@ -10,21 +10,23 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.catalog.media import MediaChanges
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.state import note_kept
-from cmsmcp.site.catalog.writer import Catalog, Twin
+from cmsmcp.site.catalog.writer import Catalog
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.data.navigation import load_menus
-from cmsmcp.site.data.redirects import Redirect, load_redirects
+from cmsmcp.site.data.redirects import load_redirects
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.entries.columns import columns_by_type
-from cmsmcp.site.index.changes import DocumentChanges, now_ms
+from cmsmcp.site.index.changes import DocumentChanges
 from cmsmcp.site.index.media import look_at_media
 from cmsmcp.site.index.parsing import Gone, Read
 from cmsmcp.site.index.reading import Reading
@@ -39,6 +41,10 @@ _MANY = 1_000
 """Changed documents from which a build takes memory and processes."""
 
 Progress = Callable[[int, int], None]
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 class Displaced(Exception):
@@ -66,7 +72,6 @@ class Indexer:
         self._clock = clock
         self._definitions: Definitions | None = None
         self._stopped: Callable[[], bool] = lambda: False
-        self._redirects: list[Redirect] = []
         self._config_faults: list[Diagnostic] = []
         self._faults: dict[str, list[Diagnostic]] = {}
         self._media = MediaChanges()
@@ -74,7 +79,7 @@ class Indexer:
 
     def _open(self) -> None:
         self.catalog = Catalog(self._folder)
-        self.changes = DocumentChanges(self.catalog, self._clock)
+        self.changes = DocumentChanges(self.catalog)
         self._search = SearchWriter(self._folder)
         if self._search.fresh:
             with self.catalog.transaction():
@@ -201,7 +206,7 @@ class Indexer:
     def _put(self, reads: Sequence[Read]) -> list[int]:
         """Into the catalog, committed, and into the search index, which is not; the rows of those that are served."""
         with self.catalog.transaction():
-            rows = self.catalog.put([read.entry for read in reads])
+            rows = self.catalog.put([read.entry for read in reads], self._clock())
         for row, entry in zip(rows, (read.search for read in reads if read.search is not None), strict=True):
             self._search.put(row, entry)
         return rows
@@ -216,9 +221,9 @@ class Indexer:
                 catalog.remove(gone)
             catalog.make_indexes()
             catalog.types.finish()
-            hidden, flipped = catalog.settle_twins()
+            flipped = catalog.settle(self._clock())
             self.changes.flip(flipped)
-            noticed = self._note_site(hidden, faults)
+            noticed = self._note_site(faults)
         behind = [row for row in catalog.unsearched() if row not in fed or row in flipped]
         self._feed(behind)
         if not (touched or gone or behind or noticed or not catalog.meta("ready")):
@@ -229,50 +234,46 @@ class Indexer:
             catalog.set_meta(generation=self.generation + 1, fingerprint=self._definitions.fingerprint, ready=1, searchable=1)
         return True
 
-    def _note_site(self, hidden: Sequence[Twin], faults: list[Diagnostic] | None) -> bool:
+    def _note_site(self, faults: list[Diagnostic] | None) -> bool:
         """Menus, redirects and faults that belong to no single document; whether any of it is new. `faults` None: the last ones stand."""
         assert self._definitions is not None
         config = self._definitions.config
         if faults is not None:
             menus, menu_faults = load_menus(config)
-            self._redirects, redirect_faults = load_redirects(config)
+            redirect_faults = load_redirects(config)[1]
             self.catalog.set_meta(menus=json.dumps(menus))
             self.catalog.media.replace(self._media)
             media_faults = [Diagnostic(WARNING, "media", path, message, line) for path, line, message in self.catalog.media.faults()]
-            own = [*self._definitions.types.diagnostics, *faults, *menu_faults, *redirect_faults, *media_faults]
-            self._faults = {"config": [*config.diagnostics, *self._config_faults], "scan": own}
-        rules = {rule.source: rule for rule in self._redirects if rule.enabled}
-        collisions = [_collision_fault(rules[url], path) for url, path in sorted(self.catalog.served_urls(list(rules)).items())]
-        found = {**self._faults, "twins": [*map(_twin_fault, hidden), *collisions]}
-        seen = found, self.catalog.meta("menus"), self.catalog.meta("media"), config.values, self._definitions.fingerprint
-        noted = repr(seen).encode("utf-8", "replace")
-        digest = hashlib.blake2b(noted, digest_size=12).hexdigest()
-        if digest == self.catalog.meta("site_digest"):
-            return False
-        for origin, diagnostics in found.items():
+            own = [*self._definitions.types.diagnostics, *menu_faults, *redirect_faults, *media_faults]
+            self._faults = {"config": [*config.diagnostics, *self._config_faults], "scan": own, "folders": faults}
+        site = self.catalog.meta("menus"), self.catalog.meta("media"), config.values, self._definitions.fingerprint
+        noticed = self._note("site_digest", site, self._faults["config"], self._faults["scan"])
+        if not self._note("faults_digest", self._faults):
+            return noticed
+        for origin, diagnostics in self._faults.items():
             self.catalog.replace_diagnostics(origin, diagnostics)
-        self.catalog.set_meta(site_digest=digest)
+        return True
+
+    def _note(self, name: str, *parts: Any) -> bool:
+        """Whether what a digest stands for is different than it was."""
+        digest = hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
+        if digest == self.catalog.meta(name):
+            return False
+        self.catalog.set_meta(**{name: digest})
         return True
 
     def _feed(self, rows: Sequence[int]) -> None:
         """Bring the search entries of `rows` in line with the catalog. Not committed."""
-        found = self.catalog.searchable(rows)
+        found = self.catalog.searchable(rows, self._clock())
         for row in rows:
             self._search.put(row, search_entry(found[row]) if row in found else None)
+
+    def keep_time(self) -> bool:
+        """Take in the dates that have come since; whether there were any. Asked four times a second."""
+        return self.catalog.public.is_due(self._clock()) and self._settle(False, [], set(), None)
 
     def _note_progress(self, done: int, total: int) -> None:
         self.attest()
         if total >= _MANY or not self.catalog.meta("ready"):
             self.catalog.set_meta(done=done, total=total)
         self._progress(done, total)
-
-
-def _twin_fault(twin: Twin) -> Diagnostic:
-    path, what, value, served = twin
-    name, cure = ("URL", "give one of them another slug") if what == "url" else ("id", "move or rename one of them")
-    return Diagnostic(ERROR, f"duplicate_{what}s", path, f"same {name} {value} as {served}, which is served; {cure}")
-
-
-def _collision_fault(rule: Redirect, path: str) -> Diagnostic:
-    message = f"{rule.source} is redirected, but {path} is served there; remove one of them"
-    return Diagnostic(ERROR, "redirects", rule.path, message, rule.line)

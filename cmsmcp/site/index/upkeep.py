@@ -90,7 +90,8 @@ class Upkeep:
                 elif changed:
                     next_walk = self._follow(indexer, surroundings, changed)
                 else:
-                    self._note(indexer, merged(indexer.changes.take()), is_new=False)  # time alone publishes, and withdraws
+                    is_new = indexer.keep_time()  # time alone publishes, and withdraws
+                    self._note(indexer, indexer.changes.take() if is_new else NOTHING, is_new=is_new)
                 indexer.attest()
         finally:
             indexer.close()
