@@ -15,7 +15,7 @@ from shlex import quote
 from typing import Any
 
 from cmsmcp.called import program
-from cmsmcp.governance.policy import Override, Policy, Rate
+from cmsmcp.governance.policy import Override, Policy, Rate, share_of_a_client
 from cmsmcp.governance.scopes import DEFAULT_SCOPES
 from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
@@ -254,7 +254,16 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         max_request_bytes=mcp["max_request_bytes"],
         audit_arguments=values["governance"]["audit_arguments"],
         max_streams=mcp["max_streams"],
+        max_concurrency_per_client=_share_of_a_client(mcp),
     )
+
+
+def _share_of_a_client(mcp: Mapping[str, Any]) -> int | None:
+    """None where nobody is told from anybody else."""
+    if mcp["auth"] == "none":
+        return None
+    given: int | None = mcp["max_concurrency_per_client"]
+    return share_of_a_client(mcp["max_concurrency"]) if given is None else given
 
 
 def _given(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,10 @@ TABLE: tuple[Row, ...] = (
         "mcp.max_concurrency", whole(1, 10_000), 16, "16",
         "Calls in flight for the whole site, across workers and hosts. More are refused, not queued.",
     ),
+    Row(
+        "mcp.max_concurrency_per_client", whole(1, 10_000), None, "3/4 of `max_concurrency`",
+        "How many of them one client may have, on `/mcp` and `/api` together. Does not count for `auth: none` and stdio.",
+    ),
     Row("mcp.rate_limit.requests_per_minute", RPM, 600, "600", "Steady rate of one client."),
     Row("mcp.rate_limit.burst", BURST, 120, "120", "Requests one client may send at once beside the steady rate."),
     Row(f"mcp.rate_limit.costs.{ANY}", BURST, NO_DEFAULT, "1", "Units that one call of this capability takes. At most the burst."),

@@ -30,10 +30,10 @@ class NoRedis:
     def admit(self, ask: Ask) -> Verdict:
         raise Unavailable("No governance store is configured: set REDIS_URL, or start with cmsmcp serve.", retry_after=5)
 
-    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
+    def renew(self, asks: Collection[Ask], lease_ms: int) -> None:
         raise Unavailable("No governance store is configured.")
 
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None:
         raise Unavailable("No governance store is configured.")
 
     def record(self, event: Mapping[str, str]) -> None:

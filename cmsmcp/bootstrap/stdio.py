@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cmsmcp import __version__
@@ -17,6 +18,7 @@ from cmsmcp.transports.stdio import StreamsClosed, claim_streams, serve
 if TYPE_CHECKING:
     from cmsmcp.core.shared import Shared
     from cmsmcp.core.sharing import Change
+    from cmsmcp.governance.policy import Policy
     from cmsmcp.state.redis.client import Client
 
 WARM_UP_SECONDS = 0.3
@@ -32,11 +34,11 @@ def serve_stdio(choice: SiteChoice) -> int:
     ignore_meaningless()
     chosen = choose(choice)
     client = _client(chosen)
-    admission = Once(lambda: _admission(chosen, client))
+    policy = replace(chosen.settings.policy, max_concurrency_per_client=None)  # there is one client
+    admission = Once(lambda: _admission(chosen, client, policy))
     shared = Leaving(Once(lambda: _shared(chosen, client)))
     site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
     registry = Once(lambda: discover_capabilities(chosen))
-    policy = chosen.settings.policy
     service = Service(policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared)
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
@@ -107,16 +109,16 @@ def _client(chosen: Chosen) -> Client | None:
     return connect(chosen.environment.redis_url)
 
 
-def _admission(chosen: Chosen, client: Client | None) -> Admission:
+def _admission(chosen: Chosen, client: Client | None, policy: Policy) -> Admission:
     """Over Redis the limits are shared with everyone there; without, this process has its own, and an audit file."""
     if client is not None:
         from cmsmcp.bootstrap.governance import redis_admission
 
-        return redis_admission(client, chosen.settings.policy, chosen.settings.site_name)
+        return redis_admission(client, policy, chosen.settings.site_name)
     from cmsmcp.state.auditfile import AuditFile
     from cmsmcp.state.memory.admission import MemoryAdmission
 
-    return MemoryAdmission(chosen.settings.policy, AuditFile(chosen.state / AUDIT_FILE))
+    return MemoryAdmission(policy, AuditFile(chosen.state / AUDIT_FILE))
 
 
 def _shared(chosen: Chosen, client: Client | None) -> Shared:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from cmsmcp.core.exchange import Visit
 from cmsmcp.core.ports import Ask, Verdict
-from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, RATE_LIMITED, STREAMS_LIMITED, LimitRefused, TokenRevoked, Unavailable
+from cmsmcp.protocol.errors import CONCURRENCY_LIMITED, REFUSED_BY_THE_STORE, LimitRefused, TokenRevoked, Unavailable
 
 if TYPE_CHECKING:
     from cmsmcp.governance.audit import Event, Result
+    from cmsmcp.governance.policy import Policy
 
 LEASE_MARGIN_MS = 5_000
 """A permit outlives the deadline by this much before it counts as lost with its process."""
@@ -49,21 +50,15 @@ class Permit:
     `keep`, if it comes, comes before: the work goes on although nobody waits for it, and so must its permit.
     """
 
-    __slots__ = ("_ports", "_caller", "_event_id", "_event", "_lease_ms", "_began", "_result")
+    __slots__ = ("ask", "_ports", "_caller", "_event", "_began", "_result")
 
-    def __init__(self, visit: Visit, event_id: str, event: Event | None, lease_ms: int) -> None:
+    def __init__(self, visit: Visit, ask: Ask, event: Event | None) -> None:
+        self.ask = ask
         self._ports = visit.ports
         self._caller = visit.caller
-        self._event_id = event_id
         self._event = event
-        self._lease_ms = lease_ms
         self._began = time.monotonic()
         self._result: Result | None = None
-
-    @property
-    def event_id(self) -> str:
-        """By which the admission knows it."""
-        return self._event_id
 
     def settle(self, *, reason: str = "", code: int | None = None, result_bytes: int | None = None) -> None:
         if self._event is not None:
@@ -72,24 +67,24 @@ class Permit:
             self._result = Result(reason, code, (time.monotonic() - self._began) * 1000, result_bytes)
 
     def keep(self) -> None:
-        self._ports.overdue.add(self._event_id, self._renew, self._lease_ms / 1000)
+        self._ports.overdue.add(self.ask.event_id, self._renew, self.ask.lease_ms / 1000)
 
     def _renew(self) -> None:
         try:
-            self._ports.admission().renew((self._event_id,), self._lease_ms)
+            self._ports.admission().renew((self.ask,), self.ask.lease_ms)
         except Unavailable:
-            _log.warning("the permit of %s could not be renewed", self._event_id)
+            _log.warning("the permit of %s could not be renewed", self.ask.event_id)
 
     def release(self) -> None:
-        self._ports.overdue.drop(self._event_id)
+        self._ports.overdue.drop(self.ask.event_id)
         outcome = None
         if self._event is not None and self._result is not None:
             outcome = self._ports.records().outcome(self._caller, self._event, self._result)
         try:
-            self._ports.admission().release(self._event_id, outcome)
+            self._ports.admission().release(self.ask, outcome)
         except Unavailable:
             # The lease frees the permit, and the intent without an outcome shows in the audit as unknown.
-            _log.warning("release of %s could not be delivered", self._event_id)
+            _log.warning("release of %s could not be delivered", self.ask.event_id)
 
 
 def enter(visit: Visit, toll: Toll, event: Event | None = None, told: Callable[[Verdict], None] | None = None) -> Permit:
@@ -100,28 +95,27 @@ def enter(visit: Visit, toll: Toll, event: Event | None = None, told: Callable[[
     if toll.permit and not toll.stream and len(ports.overdue) >= ports.policy.max_concurrency:
         # The store may have forgotten their permits, but their threads are here, and more would come.
         refuse(visit, event or _unnamed(visit, event_id), reason="concurrency", code=CONCURRENCY_LIMITED)
-        raise _refused("concurrency", 0)
+        raise _refused(Verdict("concurrency"), ports.policy)
     intent = _intent(visit, event_id, event) if ports.policy.audit else None
     refusal = ports.records().refused(intent) if intent is not None else None
-    verdict = ports.admission().admit(
-        Ask(
-            event_id=event_id,
-            client=caller.client,
-            cost=toll.cost,
-            permit=toll.permit,
-            lease_ms=lease_ms,
-            stream=toll.stream,
-            token_id=caller.token_id,
-            registered=caller.registered,
-            intent=intent if toll.audited else None,
-            refusal=refusal,
-        )
+    ask = Ask(
+        event_id=event_id,
+        client=caller.client,
+        cost=toll.cost,
+        permit=toll.permit,
+        lease_ms=lease_ms,
+        stream=toll.stream,
+        token_id=caller.token_id,
+        registered=caller.registered,
+        intent=intent if toll.audited else None,
+        refusal=refusal,
     )
+    verdict = ports.admission().admit(ask)
     if told is not None:
         told(verdict)
     if verdict.reason is not None:
-        raise _refused(verdict.reason, verdict.retry_after_ms)
-    return Permit(visit, event_id, event if toll.audited and ports.policy.audit else None, lease_ms)
+        raise _refused(verdict, ports.policy)
+    return Permit(visit, ask, event if toll.audited and ports.policy.audit else None)
 
 
 def charge(visit: Visit, cost: int = 1) -> None:
@@ -146,14 +140,18 @@ def _unnamed(visit: Visit, event_id: str) -> Event:
     return Event(event_id, visit.method)
 
 
-def _refused(reason: str, retry_after_ms: int) -> LimitRefused | TokenRevoked:
+def _refused(verdict: Verdict, policy: Policy) -> LimitRefused | TokenRevoked:
+    """Whose limit it is decides what helps: waiting for one's own calls, or for those of others."""
     from cmsmcp.governance.limits import retry_seconds
 
-    seconds = retry_seconds(retry_after_ms)
-    if reason == "concurrency":
-        return LimitRefused(f"Too many calls are running at once. Try again in {seconds} s.", code=CONCURRENCY_LIMITED, retry_after=seconds)
-    if reason == "streams":
-        return LimitRefused(f"Too many streams are open on this site. Try again in {seconds} s.", code=STREAMS_LIMITED, retry_after=seconds)
-    if reason == "revoked":
+    if verdict.reason == "revoked":
         return TokenRevoked()
-    return LimitRefused(f"The rate limit is used up. Try again in {seconds} s.", code=RATE_LIMITED, retry_after=seconds)
+    said = {
+        "rate": "The rate limit of this client is used up.",
+        "concurrency": f"This site has {policy.max_concurrency} calls of all its clients running, the most that it may have.",
+        "streams": "Too many streams are open on this site.",
+    }[verdict.reason or ""]
+    if verdict.own:
+        said = f"This client has {policy.max_concurrency_per_client} calls running, the most that one client may have."
+    seconds = retry_seconds(verdict.retry_after_ms)
+    return LimitRefused(f"{said} Try again in {seconds} s.", code=REFUSED_BY_THE_STORE[verdict.reason or ""], retry_after=seconds)

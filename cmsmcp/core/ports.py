@@ -226,7 +226,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One governed request, as the admission decides it. `event_id` is unique (it is also the permit's name).
+    """One governed request, as the admission decides it, and afterwards the permit that it got. `event_id` is unique (it names the permit).
 
     `cost` is in rate units; `permit` says whether it occupies one of `max_concurrency`, or with `stream` one of `max_streams`;
     `lease_ms` bounds a permit whose holder died; a `registered` token is refused unless the registry knows it; `intent` is the
@@ -249,6 +249,7 @@ class Ask:
 class Verdict:
     """`reason` is None when admitted, else "rate", "concurrency", "streams" or "revoked". Milliseconds throughout.
 
+    `own`: of two caps it is that of the client which is reached, not that of the site.
     `remaining` are units left in the burst; `reset_ms` is the moment, in milliseconds since the epoch, at which all of it is back.
     """
 
@@ -256,18 +257,20 @@ class Verdict:
     retry_after_ms: int = 0
     remaining: int = 0
     reset_ms: int = 0
+    own: bool = False
 
 
 class Admission(Protocol):
     """Rate, permits, revocation and the audit stream, decided in one step (docs/rules.md, Governance order).
 
-    Raises Unavailable when it cannot decide. `renew` has permits that are still held, of calls or of streams, lapse no sooner than
-    `lease_ms` from now, and does nothing for those that are not held. `release` frees the permit and appends the outcome; it must be called
-    exactly once for every admitted Ask, and calling it twice frees nothing twice.
+    A permit of a call counts for the site and for its client, from the same moment to the same moment. Raises Unavailable when it cannot
+    decide. `renew` has permits that are still held, of calls or of streams, lapse no sooner than `lease_ms` from now, and does nothing for
+    those that are not held. `release` frees the permit and appends the outcome; it must be called exactly once for every admitted Ask,
+    and calling it twice frees nothing twice.
     """
 
     def admit(self, ask: Ask) -> Verdict: ...
-    def renew(self, event_ids: Collection[str], lease_ms: int) -> None: ...
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None: ...
+    def renew(self, asks: Collection[Ask], lease_ms: int) -> None: ...
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None: ...
     def record(self, event: Mapping[str, str]) -> None:
         """Append an audit record and nothing else (a refusal for scope, say)."""

@@ -94,7 +94,7 @@ class Tenure:
 
     def _renew(self, subscribers: list[Subscriber]) -> None:
         admission = subscribers[0].visit.ports.admission()
-        admission.renew([subscriber.permit.event_id for subscriber in subscribers], int(LEASE_SECONDS * 1000))
+        admission.renew([subscriber.permit.ask for subscriber in subscribers], int(LEASE_SECONDS * 1000))
         withdrawn = {}
         for subscriber in subscribers:
             caller = subscriber.visit.caller

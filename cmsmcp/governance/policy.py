@@ -58,7 +58,10 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rules in force for one server. Nothing is served unless `enabled`, which is off by default (F46)."""
+    """The rules in force for one server. Nothing is served unless `enabled`, which is off by default (F46).
+
+    `max_concurrency_per_client` None: there is but one client, and what the site may run it may.
+    """
 
     enabled: bool = False
     audit: bool = False
@@ -69,6 +72,12 @@ class Policy:
     max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES
     audit_arguments: bool = False
     max_streams: int = DEFAULT_MAX_STREAMS
+    max_concurrency_per_client: int | None = None
+
+
+def share_of_a_client(max_concurrency: int) -> int:
+    """Permits that one client may hold unless configured: never all of them, except of a single one."""
+    return max(1, 3 * max_concurrency // 4)
 
 
 def _within(name: str, value: int, most: int) -> None:

@@ -95,11 +95,29 @@ def test_permits_are_the_sites_not_the_doors(strict: Any) -> None:
     try:
         reply = strict.get("/api/post", token)
         assert (reply.status, reply.json["code"], reply.headers["Retry-After"]) == (429, 4291, "1")
+        assert reply.json["error"].startswith("This site has 16 calls of all its clients running")
         assert strict.ask_mcp(strict.new_token("mcp-server")).status == 429
     finally:
         store.delete(PERMITS)
     assert strict.get("/api/post", token).status == 200
     assert store.zcard(PERMITS) == 0
+
+
+def test_a_client_with_its_share_running_is_told_so_and_the_others_are_served(strict: Any) -> None:
+    """docs/rules.md, Limits: three quarters of the site's sixteen, here taken by work under way elsewhere."""
+    greedy, modest, store = strict.new_token(), strict.new_token(), strict.redis
+    jti = json.loads(base64.urlsafe_b64decode(greedy.split(".")[1] + "=="))["jti"]
+    share = f"{PERMITS}-of:token:{jti}"
+    store.zadd(share, {f"mine{number}": time.time() * 1000 + 60_000 for number in range(12)})
+    reply = strict.get("/api/post", greedy)
+    assert (reply.status, reply.json["code"], reply.headers["Retry-After"]) == (429, 4291, "1")
+    assert reply.json["error"] == "This client has 12 calls running, the most that one client may have. Try again in 1 s."
+    assert strict.get("/api/post", modest).status == 200
+    store.zrem(share, "mine0")
+    assert strict.get("/api/post", greedy).status == 200
+    assert store.zcard(share) == 11 and 0 < store.ttl(share) <= 86_400
+    [refusal] = [record for record in strict.records(greedy) if record["phase"] == "refusal"]
+    assert (refusal["reason"], refusal["code"]) == ("concurrency", "4291")
 
 
 def test_what_is_too_large_is_said_with_both_sizes(strict: Any) -> None:

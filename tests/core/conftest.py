@@ -27,7 +27,7 @@ class WrittenAdmission:
     def __init__(self) -> None:
         self.verdict = Verdict(None)
         self.asks: list[Ask] = []
-        self.releases: list[tuple[str, Mapping[str, str] | None]] = []
+        self.releases: list[tuple[Ask, Mapping[str, str] | None]] = []
         self.renewals: list[tuple[str, int]] = []
         self.records: list[Mapping[str, str]] = []
         self.lock = threading.Lock()
@@ -37,13 +37,13 @@ class WrittenAdmission:
             self.asks.append(ask)
         return self.verdict
 
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None:
         with self.lock:
-            self.releases.append((event_id, outcome))
+            self.releases.append((ask, outcome))
 
-    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
+    def renew(self, asks: Collection[Ask], lease_ms: int) -> None:
         with self.lock:
-            self.renewals += [(event_id, lease_ms) for event_id in event_ids]
+            self.renewals += [(ask.event_id, lease_ms) for ask in asks]
 
     def record(self, event: Mapping[str, str]) -> None:
         with self.lock:
@@ -52,7 +52,7 @@ class WrittenAdmission:
     def balanced(self) -> bool:
         """Every admitted ask was released exactly once."""
         with self.lock:
-            return sorted(ask.event_id for ask in self.asks) == sorted(event_id for event_id, _ in self.releases)
+            return sorted(ask.event_id for ask in self.asks) == sorted(ask.event_id for ask, _ in self.releases)
 
 
 class Bench:

@@ -113,8 +113,8 @@ def test_a_call_is_admitted_once_and_released_once_with_intent_and_outcome(bench
     assert (ask.cost, ask.permit, ask.client, ask.lease_ms) == (1, True, "local", 15_000)
     assert ask.intent is not None
     assert ask.intent["phase"] == "intent"
-    [(event_id, outcome)] = b.admission.releases
-    assert event_id == ask.event_id
+    [(released, outcome)] = b.admission.releases
+    assert released == ask
     assert outcome is not None
     assert (outcome["phase"], outcome["capability"]) == ("outcome", "echo")
     assert outcome["result_bytes"] == str(len('{"said":"ab"}'))

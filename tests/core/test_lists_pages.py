@@ -113,7 +113,7 @@ def test_a_list_costs_one_with_a_permit_and_records_only_refusals(bench) -> None
     [ask] = b.admission.asks
     assert (ask.cost, ask.permit, ask.intent) == (1, True, None)
     assert ask.refusal is not None
-    assert b.admission.releases == [(ask.event_id, None)]
+    assert b.admission.releases == [(ask, None)]
 
 
 def test_a_listing_that_fails_frees_its_permit(bench) -> None:

@@ -162,7 +162,7 @@ class Admitting:
         self.admitting: Callable[[], None] = lambda: None
         self.asks: list[Any] = []
         self.released: dict[str, Any] = {}
-        self.renewed: list[str] = []
+        self.renewed: list[tuple[str, str, bool, bool]] = []
         self.records: list[Any] = []
 
     def admit(self, ask: Any) -> Verdict:
@@ -170,12 +170,12 @@ class Admitting:
         self.admitting()
         return self.verdict
 
-    def release(self, event_id: str, outcome: Any) -> None:
-        assert event_id not in self.released
-        self.released[event_id] = outcome
+    def release(self, ask: Any, outcome: Any) -> None:
+        assert ask.event_id not in self.released
+        self.released[ask.event_id] = outcome
 
-    def renew(self, event_id: str, lease_ms: int) -> None:
-        self.renewed.append(event_id)
+    def renew(self, asks: Any, lease_ms: int) -> None:
+        self.renewed += [(ask.event_id, ask.client, ask.permit, ask.stream) for ask in asks]
 
     def record(self, event: Any) -> None:
         self.records.append(event)
@@ -532,7 +532,8 @@ def test_a_living_process_keeps_its_tasks_and_their_permits(sites, monkeypatch) 
     end = time.monotonic() + 5
     while len(sites.admission.renewed) < 3 and time.monotonic() < end:
         time.sleep(0.005)
-    assert set(sites.admission.renewed) == {ask.event_id for ask in sites.admission.asks if ask.permit}
+    held = {(ask.event_id, ask.client, ask.permit, ask.stream) for ask in sites.admission.asks if ask.permit}
+    assert set(sites.admission.renewed) == held and len(held) == 1
     assert sites.one.get(id)["status"] == "working"
 
 

@@ -149,6 +149,16 @@ def test_the_defaults_are_the_seeds(site) -> None:
     assert (policy.rate.requests_per_minute, policy.rate.burst) == (600, 120)
 
 
+@pytest.mark.parametrize(("block", "share"), [
+    ("", 12), ("max_concurrency: 1", 1), ("max_concurrency: 2", 1), ("max_concurrency: 3", 2), ("max_concurrency: 4", 3),
+    ("max_concurrency: 10000", 7500), ("max_concurrency_per_client: 16", 16), ("max_concurrency_per_client: 1, max_concurrency: 9", 1),
+    ("auth: none", None), ("auth: none, max_concurrency_per_client: 2", None),
+])
+def test_a_client_has_three_quarters_of_the_site_unless_configured(site, block: str, share: int | None) -> None:
+    """docs/rules.md, Limits: a part of what there is, rounded down, at least one; where clients cannot be told apart there is none."""
+    assert load_settings(site(f"mcp: {{{block}}}")).policy.max_concurrency_per_client == share
+
+
 def test_values_reach_the_rooms(site) -> None:
     settings = load_settings(
         site(

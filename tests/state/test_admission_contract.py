@@ -150,8 +150,57 @@ def test_no_more_permits_than_the_cap_and_a_release_frees_one(place: Place) -> N
     first = ask(permit=True)
     assert reasons(admission, [first, ask(permit=True), ask(permit=True)]) == [None, None, "concurrency"]
     assert admission.admit(ask(permit=False)).reason is None, "what needs no permit is not held up"
-    admission.release(first.event_id, None)
+    admission.release(first, None)
     assert reasons(admission, [ask(permit=True), ask(permit=True)]) == [None, "concurrency"]
+
+
+def test_one_client_gets_no_more_than_its_share_and_the_others_the_rest(place: Place) -> None:
+    """docs/rules.md, Limits: whoever holds its share is told that it is its own; the site's cap holds for all together."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=4, max_concurrency_per_client=3))
+    mine = [ask("a", permit=True) for _ in range(3)]
+    assert reasons(admission, mine) == [None] * 3
+    refused = admission.admit(ask("a", permit=True, refusal={"event": "r"}))
+    assert (refused.reason, refused.own, refused.retry_after_ms) == ("concurrency", True, 1000)
+    assert place.records() == [{"event": "r", "reason": "concurrency", "code": "4291"}]
+    assert admission.admit(ask("b", permit=True)).reason is None
+    refused = admission.admit(ask("c", permit=True))
+    assert (refused.reason, refused.own) == ("concurrency", False), "this one has none at all"
+    assert admission.admit(ask("a", permit=True)).own, "both caps are reached: its own is the one that it can do something about"
+    assert reasons(admission, [ask("a", permit=False), ask("a", permit=True, stream=True), mine[0]]) == [None] * 3
+    for _ in range(3):
+        admission.release(mine[0], None)
+    assert reasons(admission, [ask("a", permit=True), ask("a", permit=True)]) == [None, "concurrency"]
+
+
+def test_a_share_is_counted_for_all_doors_of_a_client(place: Place) -> None:
+    """docs/rules.md, Limits: /api has a rate of its own, and the same permits."""
+    doors = [place.admission(Policy(rate=rate, max_concurrency=4, max_concurrency_per_client=2)) for rate in (FAST, SLOW)]
+    if isinstance(place, OnRedis):
+        assert [door.admit(ask("a", permit=True)).reason for door in (*doors, *doors)] == [None, None, "concurrency", "concurrency"]
+    for door in doors:
+        assert door.admit(ask("b", permit=True)).own is False
+
+
+def test_a_share_lapses_is_renewed_and_let_go_together_with_the_permit(place: Place) -> None:
+    """docs/rules.md, Governance order: leased; what lapses for the site lapses for the client."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=3, max_concurrency_per_client=2))
+    dead, alive = ask("a", permit=True, lease_ms=300), ask("a", permit=True, lease_ms=300)
+    assert reasons(admission, [dead, alive, ask("a", permit=True)]) == [None, None, "concurrency"]
+    admission.renew([alive], 60_000)
+    until(lambda: admission.admit(ask("a", permit=True, lease_ms=60_000)).reason is None)
+    assert admission.admit(ask("a", permit=True)).own
+    admission.renew([dead], 60_000)
+    assert admission.admit(ask("b", permit=True)).reason is None, "two of three are held: the dead one is not brought back"
+    assert reasons(admission, [ask("b", permit=True)]) == ["concurrency"]
+    admission.release(alive, None)
+    assert admission.admit(ask("a", permit=True)).reason is None
+
+
+def test_without_a_share_one_client_may_have_everything(place: Place) -> None:
+    """`mcp.auth: none` and stdio know one client."""
+    admission = place.admission(Policy(rate=FAST, max_concurrency=3))
+    assert reasons(admission, [ask("a", permit=True) for _ in range(4)]) == [None] * 3 + ["concurrency"]
+    assert not admission.admit(ask("a", permit=True)).own
 
 
 def test_a_second_release_frees_nothing_twice(place: Place) -> None:
@@ -160,8 +209,8 @@ def test_a_second_release_frees_nothing_twice(place: Place) -> None:
     first = ask(permit=True)
     assert reasons(admission, [first, ask(permit=True)]) == [None, None]
     for _ in range(3):
-        admission.release(first.event_id, None)
-    admission.release("never admitted", None)
+        admission.release(first, None)
+    admission.release(ask(permit=True), None)
     assert reasons(admission, [ask(permit=True), ask(permit=True)]) == [None, "concurrency"]
 
 
@@ -178,12 +227,12 @@ def test_a_renewed_permit_is_held_for_the_new_lease(place: Place) -> None:
     held = ask(permit=True, lease_ms=300)
     assert admission.admit(held).reason is None
     for lease_ms in (60_000, 100):
-        admission.renew([held.event_id], lease_ms)
+        admission.renew([held], lease_ms)
     end = time.monotonic() + 0.5
     while time.monotonic() < end:
         assert admission.admit(ask(permit=True)).reason == "concurrency", "a shorter lease takes nothing away"
         time.sleep(0.02)
-    admission.release(held.event_id, None)
+    admission.release(held, None)
     assert admission.admit(ask(permit=True)).reason is None
 
 
@@ -192,8 +241,8 @@ def test_what_is_not_held_cannot_be_renewed(place: Place) -> None:
     admission = place.admission(Policy(rate=FAST, max_concurrency=1))
     held = ask(permit=True)
     admission.admit(held)
-    admission.release(held.event_id, None)
-    admission.renew([held.event_id, "never admitted"], 60_000)
+    admission.release(held, None)
+    admission.renew([held, ask(permit=True)], 60_000)
     admission.renew([], 60_000)
     assert admission.admit(ask(permit=True)).reason is None
 
@@ -209,7 +258,7 @@ def test_streams_have_a_cap_of_their_own(place: Place) -> None:
     assert place.records() == [{**refused, "reason": "streams", "code": "5031"}]
     assert reasons(admission, [ask(permit=True), ask(permit=False, stream=True)]) == ["concurrency", None]
     for _ in range(2):
-        admission.release(first.event_id, None)
+        admission.release(first, None)
     again = ask(permit=True, stream=True)
     assert reasons(admission, [again, again, ask(permit=True, stream=True)]) == [None, None, "streams"]
     assert place.admission(Policy(rate=FAST, max_streams=0)).admit(ask(permit=True, stream=True)).reason == "streams"
@@ -221,7 +270,7 @@ def test_many_streams_are_renewed_at_once_and_those_of_the_dead_lapse(place: Pla
     streams = [ask(permit=True, stream=True, lease_ms=400) for _ in range(500)]
     call = ask(permit=True, lease_ms=400)
     assert set(reasons(admission, [*streams, call])) == {None}
-    admission.renew([each.event_id for each in [call, *streams[1:]]], 60_000)
+    admission.renew([call, *streams[1:]], 60_000)
     until(lambda: admission.admit(ask(permit=True, stream=True)).reason is None)
     assert reasons(admission, [ask(permit=True, stream=True), ask(permit=True)]) == ["streams", "concurrency"]
 
@@ -245,7 +294,7 @@ def test_a_refusal_by_one_limit_charges_no_other(place: Place) -> None:
     admission = place.admission(Policy(rate=SLOW, max_concurrency=1))
     first = ask(permit=True)
     assert reasons(admission, [first, *(ask(permit=True) for _ in range(5))]) == [None] + ["concurrency"] * 5
-    admission.release(first.event_id, None)
+    admission.release(first, None)
     assert reasons(admission, [ask(), ask(), ask(permit=True)]) == [None, None, "rate"]
     assert place.admission(Policy(rate=FAST, max_concurrency=1)).admit(ask("other", permit=True)).reason is None
 
@@ -282,7 +331,7 @@ def test_intents_outcomes_and_refusals_are_recorded_in_order(place: Place) -> No
     held = ask(event_id="1", permit=True, intent=intent, refusal={"event": "1"})
     admission.admit(held)
     admission.admit(ask(event_id="2", permit=True, intent={"event": "2"}, refusal=refusal))
-    admission.release("1", {"event": "1", "phase": "outcome"})
+    admission.release(held, {"event": "1", "phase": "outcome"})
     by_core = {"event": "3", "phase": "refusal", "reason": "scope"}
     admission.record(by_core)
     admission.admit(ask())
@@ -300,6 +349,9 @@ def test_threads_get_exactly_the_burst_and_never_more_than_the_cap(place: Place)
         assert admitted.count(None) == 100
         held = list(pool.map(lambda number: admission.admit(ask(f"other {number}", permit=True)).reason, range(60)))
         assert held.count(None) == 5
+        admission = place.admission(Policy(rate=FAST, max_concurrency=50, max_concurrency_per_client=7))
+        held = list(pool.map(lambda number: admission.admit(ask(f"client {number % 3}", permit=True)).reason, range(90)))
+        assert held.count(None) == 21
 
 
 def test_a_full_audit_admits_nothing_and_holds_no_permit() -> None:

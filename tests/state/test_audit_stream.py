@@ -82,11 +82,13 @@ def guarded(own_redis: Any) -> Iterator[Any]:
 
 def test_the_apps_user_can_do_what_the_app_does_and_no_more(guarded: Any) -> None:
     client = Client(f"unix://cmsmcp:app-FAKE@{guarded.socket}?db=1")
-    admission, audit, tokens = RedisAdmission(client, Policy(), "s"), RedisAudit(client, "s"), RedisTokens(client, "s")
+    admission = RedisAdmission(client, Policy(max_concurrency_per_client=3), "s")
+    audit, tokens = RedisAudit(client, "s"), RedisTokens(client, "s")
     tokens.register(TokenRecord("j1", "n", "mcp-server", "read:content", int(time.time()), int(time.time()) + 60))
-    for number in range(2):  # EVAL, then EVALSHA
-        assert admission.admit(Ask(f"e{number}", "c", 1, True, 1000, "j1", intent={"event": "e", "phase": "intent"})).reason is None
-    admission.release("e0", {"event": "e", "phase": "outcome"})
+    asks = [Ask(f"e{number}", "c", 1, True, 1000, "j1", intent={"event": "e", "phase": "intent"}) for number in range(2)]
+    assert [admission.admit(ask).reason for ask in asks] == [None, None], "EVAL, then EVALSHA"
+    admission.renew(asks, 2000)
+    admission.release(asks[0], {"event": "e", "phase": "outcome"})
     admission.record({"event": "e", "phase": "refusal"})
     client.settle()
     assert client.unacknowledged == 0

@@ -51,7 +51,7 @@ from cmsmcp.governance.policy import Policy, Rate
 from cmsmcp.state.redis.admission import RedisAdmission
 from cmsmcp.state.redis.client import Client
 url, site, lease = sys.argv[1:]
-admission = RedisAdmission(Client(url), Policy(rate=Rate(60_000_000, 60_000_000), max_concurrency=4), site)
+admission = RedisAdmission(Client(url), Policy(rate=Rate(60_000_000, 60_000_000), max_concurrency=9, max_concurrency_per_client=4), site)
 print(sum(admission.admit(Ask(uuid.uuid4().hex, "c", 1, True, int(lease))).reason is None for _ in range(6)), flush=True)
 sys.stdin.readline()
 """
@@ -89,14 +89,14 @@ def test_a_killed_worker_leaks_no_permit(redis_server: Any, client: Client, site
     assert holder.stdout is not None and holder.stdout.readline() == "4\n"
     holder.kill()
     holder.communicate()
-    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=4), site)
+    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=4, max_concurrency_per_client=4), site)
     assert admission.admit(ask("early")).reason == "concurrency"
     end, admitted = time.monotonic() + 3, 0
     while admitted < 4:
         assert time.monotonic() < end
         admitted += admission.admit(ask(f"later {admitted}")).reason is None
         time.sleep(0.02)
-    assert admission.admit(ask("one too many")).reason == "concurrency"
+    assert admission.admit(ask("one too many")).own
 
 
 def test_lost_scripts_are_loaded_again_within_the_call(client: Client, site: str) -> None:
@@ -110,13 +110,13 @@ def test_lost_scripts_are_loaded_again_within_the_call(client: Client, site: str
 def test_every_key_is_in_one_hash_tag_and_all_but_the_audit_expire(client: Client) -> None:
     """docs/rules.md, Redis: keys in one place, each with an expiry; the audit stream is trimmed by its archiver alone."""
     site = "a {b} ü site " * 20
-    admission = RedisAdmission(client, Policy(), site)
+    admission = RedisAdmission(client, Policy(max_concurrency_per_client=1), site)
     tokens = RedisTokens(client, site)
     tokens.register(TokenRecord("j1", "n", "mcp-server", "read:content", int(time.time()), int(time.time()) + 60))
     admission.admit(Ask("e", "a client {x}", 1, True, 1000, "j1", intent={"event": "e"}))
     tag = Keys(site).audit[: -len("audit")]
     keys = [key.decode() for key in client.call("KEYS", tag.replace("[", "\\[") + "*")]
-    assert len(keys) == 5
+    assert len(keys) == 6
     for key in keys:
         assert (client.call("PTTL", key) > 0) == (not key.endswith(":audit")), key
 
@@ -163,17 +163,18 @@ def test_a_restart_that_nobody_noticed_costs_no_refusal(own_redis: Any) -> None:
 def test_a_full_redis_refuses_but_still_lets_permits_go(own_redis: Any) -> None:
     """docs/rules.md, Redis: out of memory. Nothing that cannot be recorded is admitted."""
     client = Client(own_redis.url)
-    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=2), "s")
-    assert admission.admit(ask("held")).reason is None
+    admission = RedisAdmission(client, Policy(rate=FAST, max_concurrency=9, max_concurrency_per_client=2), "s")
+    held = ask("held")
+    assert admission.admit(held).reason is None
     client.call("CONFIG", "SET", "maxmemory", "1")
     for permit in (False, True):
         with pytest.raises(Unavailable, match="cannot record"):
             admission.admit(ask("refused", permit=permit))
-    admission.release("held", {"event": "held", "phase": "outcome"})
+    admission.release(held, {"event": "held", "phase": "outcome"})
     client.settle()
     assert client.unacknowledged == 1, "the outcome that could not be kept is counted"
     client.call("CONFIG", "SET", "maxmemory", "0")
-    assert admission.admit(ask("next")).reason is None
+    assert [admission.admit(ask(name)).own for name in ("next", "and another", "one more")] == [False, False, True]
     client.close()
 
 
@@ -210,14 +211,14 @@ def test_the_registry_lists_uses_and_revocations(client: Client, site: str) -> N
 
 def test_a_permit_that_a_stalled_redis_grants_too_late_is_given_back(own_redis: Any) -> None:
     """docs/rules.md, Redis: whoever was told that it is not served holds nothing once Redis goes on."""
-    admission = RedisAdmission(Client(own_redis.url), Policy(rate=FAST, max_concurrency=1), "stalled")
+    admission = RedisAdmission(Client(own_redis.url), Policy(rate=FAST, max_concurrency=1, max_concurrency_per_client=1), "stalled")
 
     def ask() -> Ask:
         return Ask(uuid.uuid4().hex, "c", 1, True, 60_000)
 
     first = ask()
     assert admission.admit(first).reason is None
-    admission.release(first.event_id, None)
+    admission.release(first, None)
     os.kill(own_redis.process.pid, signal.SIGSTOP)
     with pytest.raises(Unavailable):
         admission.admit(ask())

@@ -23,7 +23,7 @@ def tenure_of(p) -> tenure.Tenure:
 def test_all_permits_of_a_process_are_renewed_together_and_in_time(p, monkeypatch) -> None:
     """A killed process gives its places back within the lease; one that lives keeps them."""
     renewed = []
-    monkeypatch.setattr(p.admission, "renew", lambda ids, lease_ms: renewed.append((sorted(ids), lease_ms)))
+    monkeypatch.setattr(p.admission, "renew", lambda asks, lease_ms: renewed.append((sorted(ask.event_id for ask in asks), lease_ms)))
     heard = [p.listen({}, id=number) for number in range(2)]
     events = sorted(record["event"] for record in p.audit.of("intent", "subscriptions/listen"))
     now = time.monotonic()

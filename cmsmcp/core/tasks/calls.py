@@ -21,11 +21,12 @@ from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import encode
+from cmsmcp.core.ports import Ask
 from cmsmcp.core.session import Flight
 from cmsmcp.core.tasks.dialogue import ANSWER_SECONDS, TaskDialogue
 from cmsmcp.core.tasks.methods import is_declared, shown, undeclared
 from cmsmcp.core.tasks.ports import CANCELLED, COMPLETED, FAILED, MAX_PER_CLIENT, MAX_PER_SITE, Task
-from cmsmcp.core.tasks.runs import Run
+from cmsmcp.core.tasks.runs import LEASE_MS, Run
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import allowed, needed
 from cmsmcp.protocol import errors, messages
@@ -118,7 +119,8 @@ class _Start:
     def _begin(self, call: Call) -> Call:
         before = call.dialogue.ask(self._capability.asks_first) if self._capability.asks_first else {}
         task = self._create()
-        run = Run(task.id, self._exchange.flight, partial(self._exchange.ports.admission().renew, self._event.event_id))
+        permit = Ask(self._event.event_id, self._exchange.caller.client, cost=0, permit=True, lease_ms=LEASE_MS)
+        run = Run(task.id, self._exchange.flight, partial(self._exchange.ports.admission().renew, (permit,)))
         shared = self._shared
         shared.runs.add(run)
         with self._lock:

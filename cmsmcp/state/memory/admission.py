@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Container, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cmsmcp.core.ports import Ask, Verdict
@@ -22,6 +23,14 @@ CONCURRENCY_RETRY_MS = 1000
 """What a caller over the concurrency cap is told to wait: nobody knows when a permit comes free."""
 STREAMS_RETRY_MS = 5000
 """Streams stay open for long, so asking again at once is in vain."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A permit: whose, and until when (microseconds) unless renewed."""
+
+    client: str
+    lapses: int
 
 
 class AuditSink(Protocol):
@@ -51,7 +60,7 @@ class MemoryAdmission:
         self._revoked = revoked
         self._lock = threading.Lock()
         self._debts: dict[str, Debt] = {}
-        self._permits: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._permits: tuple[dict[str, _Held], dict[str, _Held]] = ({}, {})
         self._sweep_at = SWEEP_CLIENTS
 
     def admit(self, ask: Ask) -> Verdict:
@@ -66,31 +75,43 @@ class MemoryAdmission:
             reset_ms = ceil_div(now + decision.reset, 1000)
             if not decision.allowed:
                 return self._refuse(ask, Verdict("rate", ceil_div(decision.retry_after, 1000), decision.remaining, reset_ms))
-            if ask.permit and _in_flight(permits, now) >= (self._policy.max_streams if ask.stream else self._policy.max_concurrency):
-                reason, retry_ms = ("streams", STREAMS_RETRY_MS) if ask.stream else ("concurrency", CONCURRENCY_RETRY_MS)
-                return self._refuse(ask, Verdict(reason, retry_ms, decision.remaining, reset_ms))
+            full = self._full(ask, now) if ask.permit else None
+            if full is not None:
+                return self._refuse(ask, replace(full, remaining=decision.remaining, reset_ms=reset_ms))
             self._append(ask.intent)
             self._owe(ask.client, decision.debt, now)
             if ask.permit:
-                permits[ask.event_id] = now + ask.lease_ms * 1000
+                permits[ask.event_id] = _Held(ask.client, now + ask.lease_ms * 1000)
             return Verdict(None, 0, decision.remaining, reset_ms)
 
-    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
+    def renew(self, asks: Collection[Ask], lease_ms: int) -> None:
         with self._lock:
             lapses = self._clock() + lease_ms * 1000
-            for permits in self._permits:
-                for event_id in permits.keys() & set(event_ids):
-                    permits[event_id] = max(permits[event_id], lapses)
+            for ask in asks:
+                held = self._permits[ask.stream].get(ask.event_id)
+                if held is not None:
+                    held.lapses = max(held.lapses, lapses)
 
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None:
         with self._lock:
-            for permits in self._permits:
-                permits.pop(event_id, None)
+            self._permits[ask.stream].pop(ask.event_id, None)
             self._append(outcome)
 
     def record(self, event: Mapping[str, str]) -> None:
         with self._lock:
             self._append(event)
+
+    def _full(self, ask: Ask, now: int) -> Verdict | None:
+        """The refusal, where no permit is left for this client, else for the site."""
+        permits, policy = self._permits[ask.stream], self._policy
+        for event_id in [event_id for event_id, held in permits.items() if held.lapses <= now]:
+            del permits[event_id]  # its holder died
+        if ask.stream:
+            return Verdict("streams", STREAMS_RETRY_MS) if len(permits) >= policy.max_streams else None
+        own = policy.max_concurrency_per_client
+        if own is not None and sum(held.client == ask.client for held in permits.values()) >= own:
+            return Verdict("concurrency", CONCURRENCY_RETRY_MS, own=True)
+        return Verdict("concurrency", CONCURRENCY_RETRY_MS) if len(permits) >= policy.max_concurrency else None
 
     def _is_withdrawn(self, token_id: str, registered: bool) -> bool:
         return token_id in self._revoked or (registered and self._issued is not None and token_id not in self._issued)
@@ -115,10 +136,3 @@ class MemoryAdmission:
             self._audit.append(record)
         except OSError as error:
             raise Unavailable(f"The audit cannot be written ({error.strerror or 'unknown error'}), so nothing is served.") from None
-
-
-def _in_flight(permits: dict[str, int], now: int) -> int:
-    """Permits held, once those whose holders died have lapsed."""
-    for event_id in [event_id for event_id, lapses in permits.items() if lapses <= now]:
-        del permits[event_id]
-    return len(permits)

@@ -23,7 +23,9 @@ DOUBT_SECONDS = 30.0
 """How long permits are taken back whose admission never answered: a stalled Redis may still grant them once it goes on."""
 _WITHDRAW_EVERY = 0.2
 MAX_DOUBTFUL = 10_000
-_REASONS = (None, "rate", "concurrency", "revoked", "streams")
+_REASONS = (None, "rate", "concurrency", "revoked", "streams", "concurrency")
+_OWN = 5
+"""The number that stands for the client's own cap."""
 _SCRIPT = Script("admission.lua")
 
 
@@ -38,12 +40,13 @@ class RedisAdmission:
     ) -> None:
         self._client = client
         self._clock = clock
-        self._doubtful: dict[str, float] = {}
+        self._doubtful: dict[str, tuple[Ask, float]] = {}
         self._withdrawn_at = 0.0
         self._bucket = bucket
         self._keys = Keys(site)
         self._rate = (policy.rate.requests_per_minute, policy.rate.burst)
         self._max_concurrency = policy.max_concurrency
+        self._max_of_client = policy.max_concurrency_per_client or 0
         self._max_streams = policy.max_streams
 
     def admit(self, ask: Ask) -> Verdict:
@@ -51,7 +54,7 @@ class RedisAdmission:
             verdict = self._ask(ask)
         except Unavailable:
             if ask.permit and len(self._doubtful) < MAX_DOUBTFUL:
-                self._doubtful[ask.event_id] = self._clock() + DOUBT_SECONDS
+                self._doubtful[ask.event_id] = (ask, self._clock() + DOUBT_SECONDS)
             raise
         if self._doubtful:
             self._withdraw()  # Redis answers again; before that it would only cost another wait
@@ -64,58 +67,75 @@ class RedisAdmission:
         if now - self._withdrawn_at < _WITHDRAW_EVERY:
             return
         self._withdrawn_at = now
-        doubtful = list(self._doubtful.items())
+        doubtful = list(self._doubtful.values())
         try:
-            self._client.post(self._taken_back([event_id for event_id, _ in doubtful]))
+            self._client.post([("ZREM", key, *ids) for key, ids in self._places([ask for ask, _ in doubtful]).items()])
         except Unavailable:
             return
-        for event_id, until in doubtful:
+        for ask, until in doubtful:
             if now >= until:
-                self._doubtful.pop(event_id, None)
+                self._doubtful.pop(ask.event_id, None)
 
     def _ask(self, ask: Ask) -> Verdict:
         keys = self._keys
         intent = _flat(ask.intent)
         permits, most = (keys.streams, self._max_streams) if ask.stream else (keys.permits, self._max_concurrency)
         wanted = (1 + int(ask.stream)) * int(ask.permit)
+        own = self._max_of_client if self._counts_for_client(ask) else 0
         reason, retry_after_ms, remaining, reset_ms = _SCRIPT.run(
             self._client,
-            (keys.rate(self._bucket + ask.client), permits, keys.token(ask.token_id or "none"), keys.audit),
+            (
+                keys.rate(self._bucket + ask.client), permits, keys.token(ask.token_id or "none"), keys.audit,
+                keys.permits_of(ask.client),
+            ),
             (
                 *self._rate, ask.cost, wanted, most, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
-                int(ask.registered), len(intent), *intent, *_flat(ask.refusal),
+                int(ask.registered), len(intent), own, *intent, *_flat(ask.refusal),
             ),
         )
-        return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms)
+        return Verdict(_REASONS[reason], retry_after_ms, remaining, reset_ms, own=reason == _OWN)
 
-    def renew(self, event_ids: Collection[str], lease_ms: int) -> None:
+    def renew(self, asks: Collection[Ask], lease_ms: int) -> None:
         """On Redis's clock. A full Redis refuses it, but then it admits nothing either."""
-        if not event_ids:
+        places = self._places(asks)
+        if not places:
             return
         seconds, microseconds = self._client.need([("TIME",)])[0]
         lapses = int(seconds) * 1000 + int(microseconds) // 1000 + min(lease_ms, MAX_LEASE_MS)
-        scores = [text for event_id in event_ids for text in (lapses, event_id)]
         self._client.need([
             command
-            for permits in (self._keys.permits, self._keys.streams)
-            for command in (("ZADD", permits, "XX", "GT", *scores), ("PEXPIRE", permits, KEEP_PERMITS_MS))
-        ])
+            for key, ids in places.items()
+            for command in (
+                ("ZADD", key, "XX", "GT", *(text for event_id in ids for text in (lapses, event_id))), ("PEXPIRE", key, KEEP_PERMITS_MS),
+            )
+        ])  # fmt: skip
 
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None:
         """Written to the socket before this returns, acknowledged later: the reply need not wait, and the permit is free at once.
 
         Single commands and no script, because a full Redis refuses scripts that write but still lets a permit go.
         """
-        commands = self._taken_back((event_id,))
+        commands: list[tuple[Any, ...]] = [("ZREM", key, *ids) for key, ids in self._places((ask,)).items()]
         if outcome is not None:
             commands.append(("XADD", self._keys.audit, "*", *_flat(outcome)))
-        self._client.post(commands)
+        if commands:
+            self._client.post(commands)
 
     def record(self, event: Mapping[str, str]) -> None:
         self._client.need([("XADD", self._keys.audit, "*", *_flat(event))])
 
-    def _taken_back(self, event_ids: Collection[str]) -> list[tuple[Any, ...]]:
-        return [("ZREM", permits, *event_ids) for permits in (self._keys.permits, self._keys.streams)]
+    def _counts_for_client(self, ask: Ask) -> bool:
+        return ask.permit and not ask.stream and self._max_of_client > 0
+
+    def _places(self, asks: Collection[Ask]) -> dict[str, list[str]]:
+        """The keys that hold these permits, the client's before the site's, each with its event ids."""
+        found: dict[str, list[str]] = {}
+        for ask in asks:
+            if self._counts_for_client(ask):
+                found.setdefault(self._keys.permits_of(ask.client), []).append(ask.event_id)
+            if ask.permit:
+                found.setdefault(self._keys.streams if ask.stream else self._keys.permits, []).append(ask.event_id)
+        return found
 
 
 def _flat(record: Mapping[str, str] | None) -> list[str]:

@@ -24,6 +24,9 @@ class Keys:
     def rate(self, client: str) -> str:
         return f"{self._prefix}rate:{_plain(client)}"
 
+    def permits_of(self, client: str) -> str:
+        return f"{self._prefix}permits-of:{_plain(client)}"
+
     def token(self, jti: str) -> str:
         return f"{self._prefix}token:{_plain(jti)}"
 

@@ -52,11 +52,11 @@ class Admitting:
             self.open.add(ask.event_id)
         return Verdict(None)
 
-    def renew(self, event_ids: Any, lease_ms: int) -> None: ...
+    def renew(self, asks: Any, lease_ms: int) -> None: ...
 
-    def release(self, event_id: str, outcome: Mapping[str, str] | None) -> None:
+    def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None:
         with self.lock:
-            self.open.discard(event_id)
+            self.open.discard(ask.event_id)
             self.outcomes.append(outcome)
 
     def record(self, event: Mapping[str, str]) -> None: ...
