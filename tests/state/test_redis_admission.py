@@ -66,9 +66,12 @@ def ask(name: str, *, permit: bool = True, lease_ms: int = 60_000) -> Ask:
 
 
 def test_four_processes_together_get_the_rate_to_the_unit(redis_server: Any, client: Client, site: str) -> None:
-    """docs/rules.md, Limits: 6,000 per minute and a burst of 120 give 120 + 100 a second, whoever asks."""
-    rate, seconds = Rate(6000, 120), 2.0
-    workers = [worker(HAMMER, redis_server.url, site, "6000", "120", str(seconds)) for _ in range(4)]
+    """docs/rules.md, Limits: 600 per minute and a burst of 120 give 120 + 10 a second, whoever asks.
+
+    A burst of twelve seconds: a pause that a busy machine makes must not let what was owed run out, or the units of that time are lost.
+    """
+    rate, seconds = Rate(600, 120), 2.0
+    workers = [worker(HAMMER, redis_server.url, site, "600", "120", str(seconds)) for _ in range(4)]
     for each in workers:
         assert each.stdout is not None and each.stdout.readline() == "ready\n"
     started = time.monotonic()
@@ -76,7 +79,7 @@ def test_four_processes_together_get_the_rate_to_the_unit(redis_server: Any, cli
         assert each.stdin is not None
         each.stdin.write("go\n")
         each.stdin.flush()
-    admitted = sum(int(each.communicate(timeout=20)[0]) for each in workers)
+    admitted = sum(int(each.communicate(timeout=120)[0]) for each in workers)
     longest = time.monotonic() - started
     debt = int(client.call("GET", Keys(site).rate("one client")).split()[0]) / 60_000_000
     assert admitted <= rate.burst + rate.requests_per_minute / 60 * longest
