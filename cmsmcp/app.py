@@ -18,17 +18,23 @@ APP_LOAD_ERROR = 4
 """gunicorn's code for an application that cannot be loaded: it then stops instead of starting workers for ever."""
 
 
-def from_folder(site: str = ".", *, env: str = "", overlays: Sequence[str] = (), bind: str = "") -> Flask:
-    """The application that serves the site in a folder. `bind` is the address it listens on, whose host is then a known one.
+def from_folder(
+    site: str = ".", *, env: str = "", overlays: Sequence[str] = (), bind: str = "", supervised: bool = False,
+    named_by: str = "from_folder(DIR)",
+) -> Flask:  # fmt: skip
+    """The application that serves the site in a folder. `bind` is the address it listens on, whose host is then a known one. Unless it is
+    `supervised` it has the sidecar run itself; with the hooks of `processes.gunicorn_conf` it says what it serves and what is missing.
 
-    A faulty configuration ends the process with its faults on standard error.
+    A faulty configuration ends the process with its faults on standard error, which name `named_by` as the way to name a site.
     """
     try:
-        doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays))), bind)
+        doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays)), named_by), bind, supervised=supervised)
     except SettingsError as error:
         _stop(error)
     app = create_app(doors.blueprints, doors.missing)
     app.extensions["cmsmcp-tasks"] = doors.finish
+    if doors.tell_start is not None:
+        app.extensions["cmsmcp-start"] = doors.tell_start
     return app
 
 
@@ -38,7 +44,7 @@ def from_environment() -> Flask:
         site = read_environment().site
     except SettingsError as error:
         _stop(error)
-    return from_folder(str(site or Path()))
+    return from_folder(str(site or Path()), named_by="CMSMCP_SITE=DIR")
 
 
 def _stop(error: SettingsError) -> NoReturn:

@@ -40,11 +40,15 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SiteChoice:
-    """Which site, as the operator named it: its folder, an environment (blank: the base configuration) and files layered over it."""
+    """Which site, as the operator named it: its folder, an environment (blank: the base configuration) and files layered over it.
+
+    `named_by`: how he can name another folder.
+    """
 
     folder: Path
     env: str = ""
     overlays: tuple[Path, ...] = ()
+    named_by: str = "--site DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +143,12 @@ def environment_elsewhere(environment: Environment) -> dict[str, str]:
     return {**os.environ, "CMSMCP_STATE_DIR": str(state.resolve())} if state is not None else dict(os.environ)
 
 
-def find_site(folder: Path) -> Path:
+def find_site(folder: Path, named_by: str = "--site DIR") -> Path:
     """The real path of a site folder. Raises SettingsError that says what is missing."""
     if not folder.is_dir():
-        raise SettingsError(f"{folder} is no folder; name a site with --site DIR, or make one with: {program()} init {quote(str(folder))}")
+        raise SettingsError(f"{folder} is no folder; name a site with {named_by}, or make one with: {program()} init {quote(str(folder))}")
     if not (folder / BASE).is_file():
-        way_out = f"Name a site with --site DIR, or make a small one with: {program()} init my-site"
+        way_out = f"Name a site with {named_by}, or make a small one with: {program()} init my-site"
         raise SettingsError(f"{os.path.abspath(folder)} is no site: {BASE} is missing. {way_out}")  # noqa: PTH100
     return folder.resolve()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import queue
 import signal
 from pathlib import Path
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("site", type=Path)
     parser.add_argument("--env", default="")
     parser.add_argument("--config-overlay", type=Path, action="append", default=[])
+    parser.add_argument("--parent", type=int, help="end with this process, which started this one")
     wanted = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="cmsmcp sidecar: %(message)s")
     signals: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -37,20 +39,37 @@ def main() -> int:
         signal.signal(number, lambda number, _: signals.put(number))
     choice = SiteChoice(wanted.site, wanted.env, tuple(wanted.config_overlay))
     try:
-        return _run(choice, signals)
+        return _run(choice, Signals(signals, wanted.parent))
     except SettingsError as error:
         log.error("%s", error)
         return 2
 
 
-def _run(choice: SiteChoice, signals: queue.SimpleQueue[int]) -> int:
+class Signals:
+    """The signals that come, one by one; SIGTERM too when the process that started this one is there no more."""
+
+    def __init__(self, came: queue.SimpleQueue[int], parent: int | None) -> None:
+        self._came = came
+        self._parent = parent
+
+    def next(self) -> int:
+        """Looks up now and then: a signal that the system gave to another thread does not wake this one, and its handler runs only here."""
+        while True:
+            try:
+                return self._came.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                if self._parent is not None and os.getppid() != self._parent:
+                    return signal.SIGTERM
+
+
+def _run(choice: SiteChoice, signals: Signals) -> int:
     chosen = choose(choice)
     notices = _notices(chosen)
     opened = open_chosen(chosen, write=True, on_change=notices.tell if notices is not None else None)
     trimmer = Trimmer(chosen)
     trimmer.start()
     try:
-        while _next(signals) == signal.SIGHUP:
+        while signals.next() == signal.SIGHUP:
             try:
                 trimmer.follow(choose(choice))
             except SettingsError as error:
@@ -67,15 +86,6 @@ def _notices(chosen: Chosen) -> Notices | None:
     """None where there is no Redis: there are no workers then that could be told."""
     url = find_redis(chosen)
     return notices_over_redis(connect(url), chosen.settings.site_name) if url is not None else None
-
-
-def _next(signals: queue.SimpleQueue[int]) -> int:
-    """Looks up now and then: a signal that the system gave to another thread does not wake this one, and its handler runs only here."""
-    while True:
-        try:
-            return signals.get(timeout=LOOK_SECONDS)
-        except queue.Empty:
-            continue
 
 
 if __name__ == "__main__":

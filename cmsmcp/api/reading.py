@@ -40,7 +40,7 @@ class Question:
 class Reading:
     """Keeps nothing about a request on itself. `server` is the URL that `/api` stands behind."""
 
-    def __init__(self, ports: Ports, cursors: CursorSeal, server: str = "/") -> None:
+    def __init__(self, ports: Ports, cursors: Callable[[], CursorSeal], server: str = "/") -> None:
         self._ports = ports
         self._cursors = cursors
         self._server = server
@@ -59,7 +59,7 @@ class Reading:
 
     def _read(self, question: Question, route: Route, named: dict[str, str], call: Call) -> Answer:
         pairs = split_query(question.query)
-        found = route.read(Asked(call, named, pairs, self._cursors, self._ports.version, self._server, question.held))
+        found = route.read(Asked(call, named, pairs, self._cursors(), self._ports.version, self._server, question.held))
         tag = found.tag or tag_of(found.text.encode())
         if tag in question.held or ANY in question.held:
             return replace(found, size=0, tag=tag, unchanged=True)

@@ -9,7 +9,7 @@ from flask import Blueprint
 
 from cmsmcp.api.door import blueprint
 from cmsmcp.api.reading import Reading
-from cmsmcp.bootstrap.chosen import Chosen
+from cmsmcp.bootstrap.chosen import Chosen, Sought
 from cmsmcp.bootstrap.governance import redis_admission
 from cmsmcp.bootstrap.keys import open_keyring
 from cmsmcp.core.exchange import Ports
@@ -26,6 +26,7 @@ def open_api(
     """`ports` are those of the service behind `/mcp`."""
     policy = replace(ports.policy, rate=chosen.settings.api.rate)
     admission = redis_admission(client, policy, chosen.settings.site_name, bucket="api:")
-    cursors = CursorSeal(open_keyring(chosen, PURPOSE))
-    reading = Reading(replace(ports, policy=policy, admission=lambda: admission), cursors, chosen.settings.door.public_url or "/")
+    keys, alone = Sought(lambda: open_keyring(chosen, PURPOSE)), CursorSeal()
+    ports = replace(ports, policy=policy, admission=lambda: admission)
+    reading = Reading(ports, lambda: CursorSeal(keys()) if keys() else alone, chosen.settings.door.public_url or "/")
     return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes))

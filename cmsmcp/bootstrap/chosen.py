@@ -6,6 +6,7 @@ import importlib.util
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -38,6 +39,20 @@ class Once(Generic[T]):
 
     def made(self) -> T | None:
         return self._made[0] if self._made else None
+
+
+class Sought(Generic[T]):
+    """Looks for a thing, each time it is asked for, until it is there; from then on that is it. What cannot be used is not there yet."""
+
+    def __init__(self, find: Callable[[], T | None]) -> None:
+        self._find = find
+        self._found: T | None = None
+
+    def __call__(self) -> T | None:
+        if self._found is None:
+            with suppress(SettingsError):
+                self._found = self._find()
+        return self._found
 
 
 class Recent(Generic[T]):
@@ -77,7 +92,7 @@ def choose(choice: SiteChoice, *, enabled: bool = True) -> Chosen:
     Redis would hold what is the site's under a name that other sites may have (docs/rules.md, Tokens and roles)."""
     environment = read_environment()
     _require_packages(environment.capabilities)
-    root = find_site(choice.folder)
+    root = find_site(choice.folder, choice.named_by)
     settings = load_settings(root, choice.env, choice.overlays)
     if enabled and settings.refusal:
         raise SettingsError(settings.refusal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,24 +16,26 @@ import cmsmcp.core
 import cmsmcp.site
 from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
-from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, choose, discover_capabilities, open_chosen
+from cmsmcp.bootstrap.beside import SidecarKeeper, tell_start
+from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, Sought, choose, discover_capabilities, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.bootstrap.sharing import share_over_redis
+from cmsmcp.bootstrap.signers import agree_on_key
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.core.shared import Shared
 from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
-from cmsmcp.identity.tokens import Tokens
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.settings import SiteChoice
 from cmsmcp.site.open import OpenSite
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.transports.http import Entrance, blueprint
 
+log = logging.getLogger(__name__)
 ANSWER_SECONDS = 0.5
 """How long an answer of `/readyz` is given again: anyone may ask, and each look costs Redis a command."""
 
@@ -40,19 +43,28 @@ ANSWER_SECONDS = 0.5
 @dataclass(frozen=True, slots=True)
 class Doors:
     """`missing` names what keeps this worker from serving; it is asked by `/readyz`. `finish` waits for what still runs when no request
-    does, for so many seconds, and gives up the rest."""
+    does, for so many seconds, and gives up the rest. `tell_start` takes where it is served and how to say a line; None where a supervisor
+    says all that."""
 
     blueprints: Sequence[Blueprint]
     missing: Callable[[], list[str]]
     finish: Callable[[float], None]
+    tell_start: Callable[[str, Callable[[str], None]], None] | None = None
 
 
-def open_doors(choice: SiteChoice, bind: str) -> Doors:
-    """Compose one worker. `bind` is the host it is reached at, blank if unknown. Raises SettingsError."""
+def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
+    """Compose one worker. `bind` is the host it is reached at, blank if unknown; `supervised`: somebody else sees to the key, the sidecar
+    and what is said at the start. Raises SettingsError."""
     chosen = choose(choice)
+    keeper = None if supervised else SidecarKeeper(chosen)
+    if keeper is not None:
+        keeper.start()
     url = find_redis(chosen)
     client = connect(url) if url is not None else None
-    tokens = open_tokens(chosen)
+    if not supervised and client is not None:
+        _agree_on_key(chosen, client)
+    open_tokens(chosen)  # a weak key stops the start
+    tokens = Sought(lambda: open_tokens(chosen))  # one that is made later is taken up
     bearers = Bearers(tokens, open_issuers(chosen))
     site = Once(lambda: open_chosen(chosen, write=False))
     policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
@@ -67,11 +79,27 @@ def open_doors(choice: SiteChoice, bind: str) -> Doors:
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
     gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)
-    doors = [blueprint(service, Entrance(gate, open_to, open_sessions(chosen))), *describe_resource(chosen)]
+    doors = [blueprint(service, Entrance(gate, open_to, Sought(lambda: open_sessions(chosen)))), *describe_resource(chosen)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
-    missing = Recent(lambda: _missing(client, None if open_to else tokens, site, needs_key=open_to is None), ANSWER_SECONDS)
-    return Doors(doors, missing, lambda seconds: _finish(shared.made(), seconds))
+    missing = Recent(lambda: _missing(client, open_to is not None or tokens() is not None, site), ANSWER_SECONDS)
+
+    def finish(seconds: float) -> None:
+        _finish(shared.made(), seconds)
+        if keeper is not None:
+            keeper.stop()
+
+    where = client.address.shown if client is not None else None
+    return Doors(doors, missing, finish, None if supervised else partial(tell_start, chosen, where, missing))
+
+
+def _agree_on_key(chosen: Chosen, client: Client) -> None:
+    """Where Redis is away nothing is served, so nothing is refused for its key."""
+    try:
+        for line in agree_on_key(chosen, client, make=False):
+            log.warning("%s", line)
+    except (Unavailable, Refused):
+        pass
 
 
 def _load() -> None:
@@ -100,9 +128,9 @@ def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:
     return Peers(hosts, origins, door.trusted_proxies)
 
 
-def _missing(client: Client | None, tokens: Tokens | None, site: Once[OpenSite], *, needs_key: bool) -> list[str]:
+def _missing(client: Client | None, has_key: bool, site: Once[OpenSite]) -> list[str]:
     """`secret`, `redis`, `index`: words, because a probe is asked by anyone."""
-    found = ["secret"] if needs_key and tokens is None else []
+    found = [] if has_key else ["secret"]
     try:
         if client is None or client.call("PING") not in (b"PONG", "PONG"):
             found.append("redis")

@@ -9,6 +9,7 @@ from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.bootstrap.keys import open_keyring
 from cmsmcp.core.shared import Shared
 from cmsmcp.core.sharing import Sealer
+from cmsmcp.identity.bearers import NO_KEY
 from cmsmcp.identity.sealer import PURPOSE, KeySealer, private_sealer
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.state.redis.client import Client
@@ -20,7 +21,7 @@ def share_over_redis(chosen: Chosen, client: Client | None) -> Shared:
         raise Unavailable("No governance store is configured: set REDIS_URL, or start with cmsmcp serve.", retry_after=5)
     sealer = _sealer(chosen)
     if sealer is None:
-        raise Unavailable("This server has no key: set CMSMCP_SECRET_KEY, or start with cmsmcp serve.", retry_after=5)
+        raise Unavailable(NO_KEY, retry_after=5)
     return _over_redis(client, chosen.settings.site_name, sealer)
 
 

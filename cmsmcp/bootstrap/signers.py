@@ -13,7 +13,6 @@ from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens, rotate_key
 from cmsmcp.called import command
 from cmsmcp.identity.tokens import DEFAULT_TTL
-from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.settings import KEY_FILE, SettingsError
 from cmsmcp.state.redis.client import Client
 from cmsmcp.state.redis.signers import RedisSigners
@@ -26,13 +25,10 @@ _ONE_KEY = "Set CMSMCP_SECRET_KEY to one key on every host of the site; make it 
 def agree_on_key(chosen: Chosen, client: Client, seconds: int = STARTED, *, make: bool = True) -> tuple[str, ...]:
     """Use the key of this host for so long, making one (`make`) if there is none. Returns what to tell the operator.
 
-    SettingsError when a key was made for this host alone (no CMSMCP_SECRET_KEY) and the site's tokens are signed with another one, and
-    when Redis is away. A key in the environment is the operator's choice: he is told which tokens it refuses.
+    SettingsError when a key was made for this host alone (no CMSMCP_SECRET_KEY) and the site's tokens are signed with another one. A key
+    in the environment is the operator's choice: he is told which tokens it refuses. Unavailable when Redis is away.
     """
-    try:
-        return tuple(_agree(chosen, client, seconds, make))
-    except Unavailable as error:
-        raise SettingsError(error.message) from None
+    return tuple(_agree(chosen, client, seconds, make))
 
 
 def _agree(chosen: Chosen, client: Client, seconds: int, make: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import click
 
+from cmsmcp.bootstrap.beside import sidecar_command
 from cmsmcp.bootstrap.chosen import Chosen, choose, discover_capabilities
 from cmsmcp.bootstrap.governance import connect, require_redis
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
@@ -20,6 +21,7 @@ from cmsmcp.processes.listener import CannotListen, is_ready, listen
 from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable
 from cmsmcp.processes.signals import ignore_meaningless
 from cmsmcp.processes.supervisor import Child, Supervisor
+from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.settings import KEY_FILE, SettingsError, SiteChoice, environment_elsewhere
 
 INTERRUPTED = 130
@@ -141,6 +143,8 @@ def _run(host: Host, demo: bool) -> int:
         client.close()
         children += [_sidecar(host), _gunicorn(host)]
         return Supervisor(children, _tell, lambda: _is_sound(host)).run(lambda: is_ready(host.address), _on_ready(host, demo))
+    except Unavailable as error:
+        raise SettingsError(error.message) from None
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
     finally:
@@ -166,17 +170,15 @@ def _is_sound(host: Host) -> bool:
 
 
 def _sidecar(host: Host) -> Child:
-    options = ["--env", host.chosen.choice.env] if host.chosen.choice.env else []
-    for overlay in host.chosen.choice.overlays:
-        options += ["--config-overlay", str(overlay.absolute())]
-    command_line = [sys.executable, "-P", "-m", "cmsmcp.sidecar", str(host.chosen.root), *options]
-    return Child("the indexer", command_line, host.chosen.state, environment_elsewhere(host.chosen.environment), patience=8.0, reloads=True)
+    environment = environment_elsewhere(host.chosen.environment)
+    return Child("the indexer", sidecar_command(host.chosen), host.chosen.state, environment, patience=8.0, reloads=True)
 
 
 def _gunicorn(host: Host) -> Child:
     """gunicorn gets the open socket."""
     overlays = [str(overlay.absolute()) for overlay in host.chosen.choice.overlays]
-    app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, env={host.chosen.choice.env!r}, overlays={overlays!r}, bind={host.bound!r})"
+    named = {"env": host.chosen.choice.env, "overlays": overlays, "bind": host.bound, "supervised": True}
+    app = f"cmsmcp.app:from_folder({str(host.chosen.root)!r}, {', '.join(f'{name}={value!r}' for name, value in named.items())})"
     handle = host.listener.fileno()
     command_line = [
         sys.executable, "-P", "-m", "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf",

@@ -5,7 +5,7 @@ Knows which of them a token claims to come from. All faults look alike to the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jwt
 
@@ -14,11 +14,13 @@ from cmsmcp.identity.issuers import ExternalIssuer
 from cmsmcp.identity.tokens import TokenRefused, Tokens, bearer_token, is_compact
 from cmsmcp.protocol.errors import Unavailable
 
+NO_KEY = "This server has no key: set CMSMCP_SECRET_KEY, or make a token with cmsmcp tokens create."
+
 
 class Bearers:
-    """`own` is None while no key is configured."""
+    """`own` gives None while there is no key."""
 
-    def __init__(self, own: Tokens | None, issuers: Iterable[ExternalIssuer] = ()) -> None:
+    def __init__(self, own: Callable[[], Tokens | None], issuers: Iterable[ExternalIssuer] = ()) -> None:
         self._own = own
         self._issuers = {issuer.name: issuer for issuer in issuers}
 
@@ -27,9 +29,10 @@ class Bearers:
         token = bearer_token(authorization, door)
         issuer = self._issuer_of(token)
         if issuer is None:
-            if self._own is None:
-                raise Unavailable("No key is configured: set CMSMCP_SECRET_KEY, or start with cmsmcp serve.", retry_after=5)
-            return self._own.verify(token, door)
+            own = self._own()
+            if own is None:
+                raise Unavailable(NO_KEY, retry_after=5)
+            return own.verify(token, door)
         try:
             return issuer.verify(token, door)
         except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError, OverflowError):

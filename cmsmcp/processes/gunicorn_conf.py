@@ -10,7 +10,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from cmsmcp.processes import gunicorn_streams
+from cmsmcp.processes import gunicorn_start, gunicorn_streams
 from cmsmcp.processes.gunicorn_reload import post_fork, when_ready  # noqa: F401 - hooks of gunicorn's
 
 worker_class = "gevent"  # a slow client or an open stream costs a greenlet, not a thread
@@ -80,6 +80,7 @@ def post_worker_init(worker: Any) -> None:
     ours.handlers, ours.propagate = worker.log.error_log.handlers, False
     logging.getLogger("gunicorn.error").addFilter(_without_what_was_sent)
     gunicorn_streams.watch(worker)
+    gunicorn_start.announce(worker)
 
 
 def worker_exit(_server: Any, worker: Any) -> None:

@@ -20,9 +20,10 @@ _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 def spawn(
     command: Sequence[str], folder: Path, *, environment: Mapping[str, str] | None = None, pass_fds: Sequence[int] = (),
-    output: IO[Any] | None = None,
+    output: IO[Any] | None = None, tied: bool = True,
 ) -> subprocess.Popen[bytes]:  # fmt: skip
-    """Start `command` in a session of its own (a Ctrl-C at the terminal reaches us alone), tied to this process, without standard input.
+    """Start `command` in a session of its own (a Ctrl-C at the terminal reaches us alone), without standard input, tied to this process
+    unless it looks after that itself. A process with several threads must not tie: code of ours would run between fork and exec.
 
     `folder` is its working folder: never the one we were started in, whose files Python and gunicorn would take for modules.
     """
@@ -38,7 +39,7 @@ def spawn(
     return subprocess.Popen(
         list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         pass_fds=tuple(pass_fds), start_new_session=True,
-        preexec_fn=tie,  # noqa: PLW1509 - called from single-threaded processes, and it takes no lock
+        preexec_fn=tie if tied else None,  # noqa: PLW1509 - called from single-threaded processes, and it takes no lock
     )
 
 

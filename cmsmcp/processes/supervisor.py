@@ -32,7 +32,7 @@ class Child:
     it cannot be started, and everything ends.
 
     It runs in `folder`, with `environment` instead of ours if that is given. `output` is a file for what it prints, instead of our own
-    streams. `patience`: seconds from SIGTERM to SIGKILL.
+    streams. `patience`: seconds from SIGTERM to SIGKILL. `tied`: as `spawn` has it.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Child:
     patience: float = 5.0
     output: Path | None = None
     reloads: bool = False
+    tied: bool = True
     process: subprocess.Popen[bytes] | None = None
     pause: float = FIRST_PAUSE
     due: float = 0.0
@@ -79,7 +80,9 @@ class Child:
 
     def start(self) -> None:
         with self.output.open("ab") if self.output else nullcontext() as output:
-            self.process = spawn(self.command, self.folder, environment=self.environment, pass_fds=self.pass_fds, output=output)
+            self.process = spawn(
+                self.command, self.folder, environment=self.environment, pass_fds=self.pass_fds, output=output, tied=self.tied
+            )
         self.started = time.monotonic()
 
 

@@ -1,4 +1,4 @@
-"""Signals and neighbours: reading the configuration again, ending without cutting a call off, plain gunicorn (docs/operations.md)."""
+"""Signals and neighbours: reading the configuration again, ending without cutting a call off (docs/operations.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,13 +15,12 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}}).encode()
 REDIS = {"CMSMCP_SECRET_KEY": "k" * 40}
 
 
-def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, f"not within {seconds} s"
@@ -98,7 +96,7 @@ def test_a_sigterm_lets_calls_in_flight_end(host: Any) -> None:
     host.process.terminate()
     until(lambda: not _accepts(host.port))
     assert half.finish().startswith(b"HTTP/1.1 200")
-    assert host.process.wait(20) == 0
+    assert host.process.wait(60) == 0
 
 
 def _accepts(port: int) -> bool:
@@ -125,7 +123,7 @@ def test_a_terminal_that_is_closed_ends_the_server(new_place: Any) -> None:
     while b"reading the configuration again" not in shown:
         shown += os.read(terminal, 4096)
     os.close(terminal)
-    assert until(lambda: os.waitpid(child, os.WNOHANG)[0], 15) == child
+    assert until(lambda: os.waitpid(child, os.WNOHANG)[0]) == child
     assert not list((place.site.parent / "state").glob("*/redis.json"))
 
 
@@ -141,73 +139,3 @@ def test_two_sites_share_a_state_folder_and_never_each_others_files(new_place: A
     for server in servers:
         server.stop()
         assert server.process.returncode == 0
-
-
-class Gunicorn:
-    """Plain gunicorn, as docs/operations.md starts it."""
-
-    def __init__(self, place: Any, log: Path, *options: str) -> None:
-        self.log_file = log
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            listener.set_inheritable(True)
-            self.port, handle = listener.getsockname()[1], listener.fileno()
-            with log.open("wb") as output:
-                self.process = subprocess.Popen(
-                    [Path(sys.executable).with_name("gunicorn"), *options, "--bind", f"fd://{handle}", "wsgi:app"],
-                    cwd=ROOT, env={**place.environment, "CMSMCP_SITE": str(place.site)}, pass_fds=(handle,), stdout=output, stderr=output,
-                )
-
-    def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, Any]:
-        import http.client
-
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        try:
-            connection.request(method, path, body or None, {"Content-Type": "application/json", **headers})
-            reply = connection.getresponse()
-            return reply.status, json.loads(reply.read())
-        except OSError:
-            return 0, None
-        finally:
-            connection.close()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-
-
-def test_plain_gunicorn_serves_once_what_it_lacks_is_there(new_place: Any, redis_url: str, tmp_path: Path) -> None:
-    place = new_place().with_(REDIS_URL=redis_url, **REDIS)
-    server = Gunicorn(place, tmp_path / "log", "-c", "config/gunicorn.conf.py")
-    sidecar = None
-    try:
-        until(lambda: server.ask("GET", "/healthz")[0] == 200, 20)
-        assert server.ask("GET", "/readyz") == (503, {"status": "waiting", "missing": ["index"]})
-        sidecar = subprocess.Popen([sys.executable, "-m", "cmsmcp.sidecar", str(place.site)], env=place.environment)
-        until(lambda: server.ask("GET", "/readyz")[0] == 200, 20)
-        headers = {"Authorization": f"Bearer {place.token()}"}
-        assert server.ask("POST", "/mcp", LIST, **headers)[0] == 200
-        (place.site / "content/config/site.yaml").write_text("name: mine\nmcp: {enabled: flase}\n")
-        server.process.send_signal(signal.SIGHUP)
-        until(lambda: "stays in force" in server.log_file.read_text(), 15)
-        assert server.ask("POST", "/mcp", LIST, **headers)[0] == 200 and "flase" in server.log_file.read_text()
-        sidecar.send_signal(signal.SIGHUP)
-        sidecar.terminate()
-        assert sidecar.wait(10) == 0
-    finally:
-        server.stop()
-        if sidecar is not None:
-            sidecar.kill()
-
-
-def test_bare_gunicorn_serves_too_and_a_faulty_site_is_told(new_place: Any, redis_url: str, tmp_path: Path) -> None:
-    """`gunicorn wsgi:app`, its own defaults: one synchronous worker."""
-    place = new_place().with_(REDIS_URL=redis_url, HOME=str(tmp_path), **REDIS)
-    assert place.run("index", "--site", str(place.site)).returncode == 0
-    server = Gunicorn(place, tmp_path / "log")
-    try:
-        until(lambda: server.ask("GET", "/readyz")[0] == 200, 20)
-        assert server.ask("POST", "/mcp", LIST, Authorization=f"Bearer {place.token()}")[0] == 200
-    finally:
-        server.stop()
-    nowhere = Gunicorn(type(place)(tmp_path / "gone", place.environment), tmp_path / "other")
-    assert nowhere.process.wait(20) != 0 and "is no folder" in nowhere.log_file.read_text()

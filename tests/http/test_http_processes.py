@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -252,28 +251,6 @@ def test_a_weak_key_and_a_faulty_site_are_told_before_anything_starts(new_place:
     faulty = place.run("serve", "--site", str(place.site), "--bind", "127.0.0.1:0")
     assert faulty.returncode == 2
     assert [line.split(": ")[1] for line in faulty.stderr.splitlines()] == ["content/config/site.yaml:3", "content/config/site.yaml:4"]
-
-
-def test_plain_gunicorn_serves_and_says_what_is_missing(new_place: Any, tmp_path: Path) -> None:
-    """docs/rules.md, Processes: `gunicorn wsgi:app` works too; without Redis and an indexer `/readyz` names them."""
-    place = new_place()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.set_inheritable(True)
-        port, handle = listener.getsockname()[1], listener.fileno()
-        root = Path(__file__).resolve().parents[2]
-        log = tmp_path / "log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [root / ".venv/bin/gunicorn", "-c", root / "config/gunicorn.conf.py", "--pythonpath", root, "--bind", f"fd://{handle}",
-                 "--workers", "1", "wsgi:app"],
-                cwd=place.site, env=place.environment, pass_fds=(handle,), stdout=output, stderr=output,
-            )
-        try:
-            until(lambda: _get(port, "/healthz").startswith(b"HTTP/1.1 200"), 20)
-            assert b'"missing":["secret","redis","index"]' in _get(port, "/readyz")
-        finally:
-            process.send_signal(signal.SIGQUIT)
-            process.wait(20)
 
 
 def _get(port: int, path: str) -> bytes:

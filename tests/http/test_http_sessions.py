@@ -56,7 +56,7 @@ class Worker:
         service = Service(policy, lambda: Registry([probe]), lambda: cast(Site, None), lambda: admission, "0.0.0")
         sessions = None if keyless else Sessions(Keyring([b"k" * 40], PURPOSE), lambda: now)
         gate = Gate(Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes)
-        self.client: FlaskClient = create_app([blueprint(service, Entrance(gate, sessions=sessions))], list).test_client()
+        self.client: FlaskClient = create_app([blueprint(service, Entrance(gate, sessions=lambda: sessions))], list).test_client()
 
     def post(self, bearer: dict[str, str], method: str, params: dict[str, Any] | None = None, **headers: str) -> Any:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, **({"params": params} if params is not None else {})}

@@ -96,7 +96,7 @@ class Door:
         policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
         gate = Gate(Peers(), partial(TOKENS.authenticate, door="mcp"), MemoryAdmission(policy, NoAudit()), policy.max_request_bytes)
         self.sessions = Sessions(Keyring([b"k" * 40], PURPOSE))
-        self.app = create_app([blueprint(cast(Service, told), Entrance(gate, sessions=self.sessions))], list)
+        self.app = create_app([blueprint(cast(Service, told), Entrance(gate, sessions=lambda: self.sessions))], list)
         self.openings: Openings = self.app.extensions["cmsmcp"]
 
     def session(self, revision: str = "2025-11-25", held: dict[str, str] | None = None) -> str:
@@ -364,7 +364,7 @@ def test_the_stream_of_a_session_and_the_refusals_before_it() -> None:
 
 def test_without_sessions_a_get_for_a_stream_is_405() -> None:
     told, here = listening()
-    here.app.view_functions["mcp.endpoint"].__self__._sessions = None
+    here.app.view_functions["mcp.endpoint"].__self__._sessions = lambda: None
     assert here.open("GET", Accept="text/event-stream").status_code == 405
 
 

@@ -41,7 +41,7 @@ def source(idp: Any, tmp_path: Path) -> Iterator[KeySource]:
 @pytest.fixture
 def bearers(idp: Any, source: KeySource, until: Callable[..., None]) -> Bearers:
     until(source.is_known)
-    return Bearers(OWN, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
+    return Bearers(lambda: OWN, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
 
 
 def refusal(bearers: Bearers, token: str, door: str = "mcp") -> tuple[int, dict, str]:
@@ -134,7 +134,7 @@ def test_nothing_in_the_header_is_followed(bearers: Bearers, idp: Any, until: An
 
 def test_without_a_key_of_our_own_the_issuers_still_serve(idp: Any, source: KeySource, until: Any) -> None:
     until(source.is_known)
-    bearers = Bearers(None, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
+    bearers = Bearers(lambda: None, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
     assert bearers.authenticate(f"Bearer {idp.token()}", "mcp")
     with pytest.raises(Unavailable, match="CMSMCP_SECRET_KEY"):
         bearers.authenticate(f"Bearer {OWN.create(Grant('own')).token}", "mcp")
@@ -146,7 +146,7 @@ SEGMENT = st.binary(max_size=60).map(lambda data: base64.urlsafe_b64encode(data)
 @given(st.text(max_size=60) | SEGMENT.map("x.{}.x".format))
 def test_any_text_is_refused_and_never_an_error(text: str) -> None:
     source = KeySource("http://127.0.0.1:1/", Path("/nonexistent/x.json"), QUICK)
-    bearers = Bearers(OWN, [ExternalIssuer(Expected("https://x", "y"), source)])
+    bearers = Bearers(lambda: OWN, [ExternalIssuer(Expected("https://x", "y"), source)])
     with pytest.raises(TokenRefused) as refused:
         bearers.authenticate(f"Bearer {text}", "mcp")
     assert refused.value.status == 401
@@ -220,7 +220,7 @@ def test_before_the_first_fetch_nobody_can_tell_and_that_is_said(idp: Any, tmp_p
     """503 and not 401: a client that is told "invalid" throws a good token away."""
     idp.answer = lambda: (503, b"")
     source = KeySource(idp.jwks_url, tmp_path / "issuer.json", QUICK)
-    bearers = Bearers(OWN, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
+    bearers = Bearers(lambda: OWN, [ExternalIssuer(Expected(idp.name, AUDIENCE), source)])
     with pytest.raises(Unavailable, match="not known yet"):
         bearers.authenticate(f"Bearer {idp.token()}", "mcp")
     idp.answer = lambda: (200, json.dumps({"keys": idp.keys}).encode())

@@ -7,7 +7,7 @@ that. The order of the checks is the contract (docs/rules.md, HTTP order of chec
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from flask import Blueprint, Response, request
@@ -42,12 +42,12 @@ RESUMABLE = (LATEST_LEGACY, MODERN)
 class Entrance:
     """`gate` stands before the service. `open_to` is the caller served without a token, on loopback only; None asks everyone for a token.
 
-    Without `sessions` a legacy client gets no session id, and is served all the same, but for streams of its own.
+    While `sessions` gives none a legacy client gets no session id, and is served all the same, but for streams of its own.
     """
 
     gate: Gate
     open_to: Caller | None = None
-    sessions: Sessions | None = None
+    sessions: Callable[[], Sessions | None] = lambda: None
 
 
 def blueprint(service: Service, entrance: Entrance) -> Blueprint:
@@ -123,7 +123,7 @@ class _Endpoint:
         wanted = checks.wants_stream()
         if checks.names_modern():
             return not (wanted and "HTTP_MCP_SESSION_ID" in request.environ)
-        return wanted and self._sessions is None
+        return wanted and self._sessions() is None
 
     def _post(self, caller: Caller, headers: Mapping[str, str]) -> Response:
         media_type = checks.check_media_types()
@@ -140,8 +140,9 @@ class _Endpoint:
         if outcome.stream is not None:
             return self._listened(outcome)
         response = replies.reply(outcome, media_type)
-        if connection.is_new and connection.revision is not None and self._sessions is not None:
-            response.headers[checks.SESSION] = self._sessions.issue(caller, connection.revision, connection.declared)
+        sessions = self._sessions() if connection.is_new and connection.revision is not None else None
+        if sessions is not None and connection.revision is not None:
+            response.headers[checks.SESSION] = sessions.issue(caller, connection.revision, connection.declared)
         return response
 
     def _converse(self, speech: Speech, pending: Pending, connection: Connection, media_type: str) -> Response:
@@ -233,7 +234,7 @@ class _Endpoint:
         named = request.environ.get("HTTP_MCP_SESSION_ID")
         if named is None:
             return Connection()
-        sessions, id = self._sessions, named.strip()
+        sessions, id = self._sessions(), named.strip()
         found = sessions.read(id, caller) if sessions is not None else None
         if sessions is None or found is None:
             return Connection(lost=True, session=id)
