@@ -55,6 +55,11 @@ class BuiltSite:
         self.reader.forget_meta()
         return changed
 
+    def keep_time(self) -> bool:
+        moved = self.indexer.keep_time()
+        self.reader.forget_meta()
+        return moved
+
     def close(self) -> None:
         self.indexer.close()
         self.reader.close()

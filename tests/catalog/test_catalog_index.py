@@ -201,7 +201,7 @@ def test_the_search_takes_the_same_from_a_file_as_from_the_catalog(make_site: An
     assert len(reads) == 2
     for read in reads:
         assert not isinstance(read, Gone)
-        assert read.search == search_entry(stored[rows[read.entry.path]])
+        assert read.search == search_entry(stored[rows[read.entry.path]][0])
 
 
 def test_reading_goes_on_here_when_a_process_dies(make_site: Any) -> None:
@@ -219,7 +219,7 @@ def test_a_crash_between_the_two_commits_is_worked_off(make_site: Any, monkeypat
     site.write("content/pages/a.md", "brandnew text")
     (site.root / "content/pages/c.md").unlink()
     with monkeypatch.context() as broken:
-        broken.setattr("cmsmcp.site.search.engine.SearchWriter.commit", lambda self: (_ for _ in ()).throw(OSError("disk full")))
+        broken.setattr("cmsmcp.site.search.writing.SearchWriter.commit", lambda self: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             site.build()
     site.indexer.close()

@@ -76,8 +76,7 @@ def test_twins_are_decided_among_those_published_at_that_moment(make_site: Calla
     for moment in (NOON, begin - 1, begin, end - 1, end, end + DAY):
         site.now = moment
         if settled:
-            site.indexer.keep_time()
-            site.reader.forget_meta()
+            site.keep_time()
         seen.append((body(site), site.list().total, len(site.findings("duplicate_urls", Visibility()))))
     while_two, else_one = ("for two days", 1, 1), ("live", 1, 0)
     assert seen == [else_one, else_one, while_two, while_two, else_one, else_one]

@@ -54,7 +54,8 @@ class Entry(NamedTuple):
 
 
 class Searchable(NamedTuple):
-    """What the search index takes of a document. `owner` is folded; the bounds are in milliseconds, None where there is none."""
+    """What the search index takes of a document. `owner` is folded; the bounds are in milliseconds, None where there is none.
+    `words` are those of its fields."""
 
     title: str
     slug: str
@@ -66,15 +67,15 @@ class Searchable(NamedTuple):
     unpublish_at: int | None
     owner: str
     taxonomies: Mapping[str, Sequence[str]]
-    fields: Mapping[str, Any]
     text: str
     headings: Sequence[str]
+    words: str
 
 
-def searchable_of(document: ParsedDocument, scan: BodyScan) -> Searchable:
+def searchable_of(document: ParsedDocument, scan: BodyScan, words: str) -> Searchable:
     return Searchable(
         document.title, document.slug, document.summary, document.lang, document.type, document.status, document.publish_at,
-        document.unpublish_at, document.owner.casefold(), document.taxonomies, document.fields, scan.text, scan.headings,
+        document.unpublish_at, document.owner.casefold(), document.taxonomies, scan.text, scan.headings, words,
     )  # fmt: skip
 
 
@@ -87,12 +88,13 @@ def unserved_entry(path: str, state: FileState, diagnostics: tuple[Diagnostic, .
 
 
 def served_entry(
-    state: FileState, document: ParsedDocument, scan: BodyScan, diagnostics: tuple[Diagnostic, ...], typed: Typed
+    state: FileState, document: ParsedDocument, scan: BodyScan, words: str, *, diagnostics: tuple[Diagnostic, ...], typed: Typed
 ) -> Entry:
+    """`words` are those of its fields that search finds it by."""
     return Entry(
         document.path, state, tuple(map(diagnostic_row, diagnostics)),
         document=_columns(document),
-        body=(document.body, document.body_line, scan.text, json.dumps(scan.headings, ensure_ascii=False)),
+        body=(document.body, document.body_line, scan.text, json.dumps(scan.headings, ensure_ascii=False), words),
         terms=tuple({(name, term) for name, values in document.taxonomies.items() for term in values}),
         links=tuple((link.target, link.kind, link.line) for link in scan.links),
         anchors=tuple(scan.anchors),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62
@@ -39,9 +39,9 @@ CREATE TABLE documents (
 -- The documents that are public, as of the moment `settled`.
 CREATE TABLE public_rows (row INTEGER PRIMARY KEY, digest BLOB NOT NULL);
 
--- Apart from `documents`, so that lists do not page through bodies.
+-- Apart from `documents`, so that lists do not page through bodies. `text` and `words` (of its fields) are what search finds it by.
 CREATE TABLE bodies (
-  row INTEGER PRIMARY KEY, body TEXT NOT NULL, body_line INTEGER NOT NULL, text TEXT NOT NULL, headings TEXT NOT NULL
+  row INTEGER PRIMARY KEY, body TEXT NOT NULL, body_line INTEGER NOT NULL, text TEXT NOT NULL, headings TEXT NOT NULL, words TEXT NOT NULL
 );
 
 CREATE TABLE terms (
@@ -61,6 +61,9 @@ CREATE INDEX diagnostics_by_path ON diagnostics (path);
 -- Documents whose entry in the search index is out of date: filled with every change, emptied after the index's commit.
 -- What is left after a crash is redone at the next start.
 CREATE TABLE unsearched (row INTEGER PRIMARY KEY);
+
+-- Where the last commit of the search indexes left each document's entry: in that of what is public, or in that of what is not.
+CREATE TABLE searched (row INTEGER PRIMARY KEY, public INTEGER NOT NULL);
 
 -- One row for each typed table (site/entries/tables.py): `shape` is JSON of its columns; `live` is 0 while a build fills it.
 CREATE TABLE types (number INTEGER PRIMARY KEY AUTOINCREMENT, slug TEXT NOT NULL, shape TEXT NOT NULL, live INTEGER NOT NULL);

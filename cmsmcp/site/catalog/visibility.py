@@ -35,6 +35,12 @@ def visible_typed_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, 
     return (f"(open OR {visible})" if "published" in visibility.statuses else visible), parameters
 
 
+def displaced_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
+    """A question: the rows that a caller would see if there were not others of their address."""
+    wanted, parameters = _status_sql(visibility, now)
+    return f"SELECT row FROM documents WHERE twin IS NOT NULL AND {wanted.format('')} AND NOT {_foremost_sql(wanted)}", parameters
+
+
 def veil_sql(visibility: Visibility | None, now: int) -> tuple[str, dict[str, Any]]:
     """What to put before a question so that it finds only the documents a caller may see, and no diagnostic that names another.
 

@@ -27,7 +27,7 @@ CATALOG_NAME = f"catalog-{SCHEMA_VERSION}.sqlite"
 
 _PARTS = {
     "documents": f"row, {', '.join(COLUMNS)}",
-    "bodies": "row, body, body_line, text, headings",
+    "bodies": "row, body, body_line, text, headings, words",
     "terms": "taxonomy, term, row",
     "links": "row, target, kind, line",
     "anchors": "row, anchor",
@@ -129,8 +129,10 @@ class Catalog:
     def has_file(self, path: str) -> bool:
         return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
 
-    def put(self, entries: Sequence[Entry], now: int) -> list[int]:
-        """Write the outcome of some files over what was there; the rows of their documents. Within a transaction. `now` is in ms."""
+    def put(self, entries: Sequence[Entry], now: int) -> dict[int, bool]:
+        """Write the outcome of some files over what was there; the rows of their documents, in their order, and whether each is public.
+
+        Within a transaction. `now` is in ms."""
         old = self._forget([entry.path for entry in entries], entries)
         following = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchone()
         fresh = itertools.count(following[0] + 1 if following else 1)
@@ -149,9 +151,9 @@ class Catalog:
             self._many(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows[table])
         self.types.put(typed_documents(served))
         numbers = [row for row, _ in served]
-        self.public.add(numbers, now)
+        public = self.public.add(numbers, now)
         self.mark_unsearched(numbers)
-        return numbers
+        return {row: row in public for row in numbers}
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files that are gone. Within a transaction."""
@@ -236,17 +238,31 @@ class Catalog:
         self._connection.execute("INSERT OR IGNORE INTO unsearched SELECT row FROM documents")
 
     def clear_unsearched(self) -> None:
-        self._connection.execute("DELETE FROM unsearched")
+        """The search indexes are as the catalog is. Within a transaction."""
+        run = self._connection.execute
+        run("DELETE FROM searched WHERE row IN (SELECT row FROM unsearched)")
+        run(f"INSERT INTO searched SELECT row, {_IS_PUBLIC} FROM unsearched JOIN documents USING (row)")
+        run("DELETE FROM unsearched")
 
-    def searchable(self, rows: Sequence[int], now: int) -> dict[int, Searchable]:
-        """What the search index takes of each document among `rows`, but for one that a twin displaces."""
+    def forget_searched(self) -> None:
+        """The search indexes are empty. Within a transaction."""
+        self._connection.execute("DELETE FROM searched")
+        self.mark_all_unsearched()
+
+    def searched(self, rows: Iterable[int]) -> dict[int, bool]:
+        """Where the last commit left the entries of these rows: whether in the index of what is public."""
+        sql = "SELECT row, public FROM searched WHERE row IN (SELECT value FROM json_each(?))"
+        return {row: bool(public) for row, public in self._connection.execute(sql, (json.dumps(list(rows)),))}
+
+    def searchable(self, rows: Sequence[int], now: int) -> dict[int, tuple[Searchable, bool]]:
+        """What the search index takes of each document among `rows`, but for one that a twin displaces; and whether it is public."""
         columns = ", ".join(Searchable._fields)
         found = self._connection.execute(
-            f"SELECT row, {columns} FROM documents JOIN bodies USING (row) "
+            f"SELECT row, {_IS_PUBLIC}, {columns} FROM documents JOIN bodies USING (row) "
             f" WHERE row IN (SELECT value FROM json_each(:rows)) AND ({_IS_PUBLIC} OR {STATUS_SQL} <> 'published')",
             {"rows": json.dumps(list(rows)), "now": now},
         )
-        return {row: _searchable(Searchable(*values)) for row, *values in found}
+        return {row: (_searchable(Searchable(*values)), bool(public)) for row, public, *values in found}
 
 
 def _searchable(stored: Searchable) -> Searchable:
@@ -254,5 +270,5 @@ def _searchable(stored: Searchable) -> Searchable:
     return stored._replace(
         publish_at=stored.publish_at or None,
         unpublish_at=None if stored.unpublish_at == FOREVER else stored.unpublish_at,
-        **{name: json.loads(getattr(stored, name)) for name in ("taxonomies", "fields", "headings")},
+        **{name: json.loads(getattr(stored, name)) for name in ("taxonomies", "headings")},
     )

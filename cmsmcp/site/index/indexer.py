@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from cmsmcp.site.index.reading import Reading
 from cmsmcp.site.index.sources import find_sources, state_of
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.search.document import search_entry
-from cmsmcp.site.search.engine import SearchWriter
+from cmsmcp.site.search.writing import ANYWHERE, SearchWriter
 
 BATCH = 500
 """Documents between two commits of the catalog: what a crash costs, and how often the progress moves."""
@@ -83,8 +83,10 @@ class Indexer:
         self._search = SearchWriter(self._folder)
         if self._search.fresh:
             with self.catalog.transaction():
-                self.catalog.mark_all_unsearched()
+                self.catalog.forget_searched()
                 self.catalog.set_meta(searchable=0)
+        # What a crash has left behind may stand in either index.
+        self._unsure = frozenset(() if self._search.fresh else self.catalog.unsearched())
         self._places = self._look()
 
     def close(self) -> None:
@@ -203,12 +205,13 @@ class Indexer:
                 self._note_progress(min(len(fed) + len(gone), len(wanted)), len(wanted))
         return self._settle(bool(wanted), gone, fed, faults)
 
-    def _put(self, reads: Sequence[Read]) -> list[int]:
+    def _put(self, reads: Sequence[Read]) -> Iterable[int]:
         """Into the catalog, committed, and into the search index, which is not; the rows of those that are served."""
         with self.catalog.transaction():
             rows = self.catalog.put([read.entry for read in reads], self._clock())
+        stood = self._stood(rows)
         for row, entry in zip(rows, (read.search for read in reads if read.search is not None), strict=True):
-            self._search.put(row, entry)
+            self._search.put(row, entry, public=rows[row], stood=stood[row])
         return rows
 
     def _settle(self, touched: bool, gone: list[str], fed: set[int], faults: list[Diagnostic] | None) -> bool:
@@ -229,6 +232,7 @@ class Indexer:
         if not (touched or gone or behind or noticed or not catalog.meta("ready")):
             return False
         self._search.commit()
+        self._unsure = frozenset()
         with catalog.transaction():
             catalog.clear_unsearched()
             catalog.set_meta(generation=self.generation + 1, fingerprint=self._definitions.fingerprint, ready=1, searchable=1)
@@ -264,9 +268,15 @@ class Indexer:
 
     def _feed(self, rows: Sequence[int]) -> None:
         """Bring the search entries of `rows` in line with the catalog. Not committed."""
-        found = self.catalog.searchable(rows, self._clock())
+        found, stood = self.catalog.searchable(rows, self._clock()), self._stood(rows)
         for row in rows:
-            self._search.put(row, search_entry(found[row]) if row in found else None)
+            searchable, public = found.get(row, (None, False))
+            self._search.put(row, search_entry(searchable) if searchable else None, public=public, stood=stood[row])
+
+    def _stood(self, rows: Iterable[int]) -> Mapping[int, Collection[bool]]:
+        """In which indexes an entry of each may stand."""
+        known = self.catalog.searched(rows)
+        return {row: ANYWHERE if row in self._unsure else (known[row],) if row in known else () for row in rows}
 
     def keep_time(self) -> bool:
         """Take in the dates that have come since; whether there were any. Asked four times a second."""

@@ -19,7 +19,7 @@ from cmsmcp.site.entries.filling import typed_row
 from cmsmcp.site.markdown.links import scan
 from cmsmcp.site.model import ERROR, Diagnostic
 from cmsmcp.site.paths import ABSENT, PathFault, inside, read_bounded
-from cmsmcp.site.search.document import SearchEntry, search_entry
+from cmsmcp.site.search.document import SearchEntry, field_words, search_entry
 
 
 class Gone(NamedTuple):
@@ -67,9 +67,11 @@ class Parser:
         if not found.text.isascii():
             # Snippets are cut from this text: composed characters cannot be cut in two.
             found = replace(found, text=unicodedata.normalize("NFC", found.text))
-        typed = typed_row(self._definitions.types.by_slug[document.type], self._columns[document.type], document)
-        entry = served_entry(state, document, found, result.diagnostics, typed)
-        return Read(entry, search_entry(searchable_of(document, found)))
+        kind = self._definitions.types.by_slug[document.type]
+        words = field_words(kind, document.fields)
+        typed = typed_row(kind, self._columns[document.type], document)
+        entry = served_entry(state, document, found, words, diagnostics=result.diagnostics, typed=typed)
+        return Read(entry, search_entry(searchable_of(document, found, words)))
 
     def _read_plain(self, path: str) -> bytes | None:
         """The bytes of a plain file in a folder that lies inside the site; None for all else, which takes a closer look.

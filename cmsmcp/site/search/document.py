@@ -14,6 +14,7 @@ from cmsmcp.site.catalog.entry import Searchable
 from cmsmcp.site.catalog.visibility import index_status
 from cmsmcp.site.search.query import BODY, HEAD, NAME, TITLE
 from cmsmcp.site.search.text import index_text, language_of, plain_name
+from cmsmcp.site.types.registry import ContentType
 
 _TITLE_WEIGHT = 3
 """How many times a title's stems count: all stems of a document share one field."""
@@ -34,7 +35,7 @@ def search_entry(found: Searchable) -> SearchEntry:
     title = found.title
     terms = [term for values in found.taxonomies.values() for term in values]
     head = "\n".join([found.slug, found.summary, *found.headings, *terms])
-    body = "\n".join([found.text, *leaf_texts(found.fields)]) if found.fields else found.text
+    body = f"{found.text}\n{found.words}" if found.words else found.text
     texts = [
         (NAME, plain_name(title)), ("type", found.type), ("lang", found.lang), ("owner", found.owner),
         (TITLE, index_text(title)), (HEAD, index_text(head)), (BODY, index_text(body)),
@@ -57,6 +58,12 @@ def engine_document(row: int, entry: SearchEntry) -> Document:
     for name, number in entry.numbers:
         document.add_integer(name, number)
     return document
+
+
+def field_words(kind: ContentType, fields: Mapping[str, Any]) -> str:
+    """What a document is found by of its fields. Where a relation leads is no word of its own: it may lead to what is hidden."""
+    relations = {field.name for field in kind.fields if field.type == "relation"}
+    return "\n".join(leaf_texts({name: value for name, value in fields.items() if name not in relations}))
 
 
 def leaf_texts(value: Any) -> Iterator[str]:

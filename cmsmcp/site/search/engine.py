@@ -1,12 +1,12 @@
-"""The search index beside the catalog: tantivy, ranked by BM25. Knows terms and row numbers; documents are the catalog's.
+"""The search indexes beside the catalog: tantivy, ranked by BM25. Knows terms and row numbers; documents are the catalog's.
 
-One process writes (`SearchWriter`), any number read (`SearchReader`). What a caller may see is part of the query itself
-(`visibility`), so that totals are exact. An index that cannot be opened is thrown away and filled again from the catalog.
+One process writes (`writing`), any number read (`SearchReader`). What is public has an index of its own, and who may see no more is
+answered from it alone: words of hidden documents weigh in no score. What a caller may see is part of the query too (`visibility`), so that
+totals are exact while the writer has not yet moved a document whose date has come.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +16,15 @@ from tantivy import Index, Occur, Query, SchemaBuilder
 
 from cmsmcp.core.ports import Visibility
 from cmsmcp.site.catalog.visibility import visible_query
-from cmsmcp.site.search.document import SearchEntry, engine_document, stem_field
+from cmsmcp.site.search.document import stem_field
 from cmsmcp.site.search.query import BODY, HEAD, NAME, TITLE, QueryBuilder, SearchPlan
-from cmsmcp.site.search.text import FOLDED, STEMMERS, register_analyzers
+from cmsmcp.site.search.text import FOLDED, STEMMERS
 
-SEARCH_VERSION = 1
+SEARCH_VERSION = 2
 SEARCH_NAME = f"search-{SEARCH_VERSION}"
+PUBLIC, HIDDEN = "public", "hidden"
 MAX_HITS = 10_000
 """How deep a search can be paged. Nobody reads so far; a walk that does ends there, and its totals stay exact."""
-_HEAP = 96_000_000
-_SMALL_HEAP = 15_000_000
 
 
 def build_schema() -> tantivy.Schema:
@@ -44,106 +43,45 @@ def build_schema() -> tantivy.Schema:
     return builder.build()
 
 
-class SearchWriter:
-    """The one writer. `fresh` says that the index was begun anew: every document must be added again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = path = folder / SEARCH_NAME
-        for old in folder.glob("search-*"):
-            if old != path:
-                shutil.rmtree(old, ignore_errors=True)
-        self.fresh = not (path.is_dir() and Index.exists(str(path)))
-        try:
-            self._index = self._open(path)
-        except ValueError:
-            self.discard(folder)
-            self.fresh = True
-            self._index = self._open(path)
-        self._added: set[int] = set()
-        self._writer: tantivy.IndexWriter | None = None
-        self._large = False
-
-    @staticmethod
-    def discard(folder: Path) -> None:
-        shutil.rmtree(folder / SEARCH_NAME, ignore_errors=True)
-
-    def _open(self, path: Path) -> Index:
-        path.mkdir(parents=True, exist_ok=True)
-        index = Index(build_schema(), path=str(path))
-        register_analyzers(index)
-        return index
-
-    def expect_many(self) -> None:
-        """Take memory for a bulk build; the next commit gives it back."""
-        if self._writer is None:
-            self._writer = self._index.writer(_HEAP, 1)
-            self._large = True
-
-    def put(self, row: int, entry: SearchEntry | None) -> None:
-        """Replace the document of `row`, or take it out."""
-        writer = self._get_writer()
-        if row in self._added or not self.fresh:
-            writer.delete_documents_by_term("row", row)
-        if entry is not None:
-            writer.add_document(engine_document(row, entry))
-            if self.fresh:
-                self._added.add(row)
-
-    def commit(self) -> None:
-        self.fresh = False
-        self._added.clear()
-        if self._writer is None:
-            return
-        self._writer.commit()
-        if self._large:
-            self._writer.wait_merging_threads()
-            self._writer, self._large = None, False
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.rollback()
-            self._writer = None
-
-    def _get_writer(self) -> tantivy.IndexWriter:
-        if self._writer is None:
-            self._writer = self._index.writer(_SMALL_HEAP, 1)
-        return self._writer
-
-
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Which documents may be hits. `languages` are the stemmers worth asking; `now` is in milliseconds."""
+    """Which documents may be hits. `languages` are the stemmers worth asking; `now` is in milliseconds; `displaced` are rows that others of
+    their address keep out."""
 
     visibility: Visibility
     type: str | None
     lang: str | None
     languages: tuple[str, ...]
     now: int
+    displaced: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The best rows, best first, with their scores (1.0 for the best hit); `total` counts every match."""
+    """The best rows with their places, best first; `total` counts every match. See `score_of`."""
 
     rows: Sequence[tuple[float, int]]
     total: int
+
+
+def score_of(place: float) -> float:
+    """Relative to the best hit of its index, which has 1.0. Places below 0 are such scores, negated; a person's own hidden documents stand
+    behind all of them, from 0 on."""
+    return float(f"{-place if place < 0 else 1 - place:.5g}")
 
 
 class SearchReader:
     """Reads the newest commit it was told to load. Raises ValueError while there is no index."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / SEARCH_NAME
-        self._index = Index.open(str(path))
-        # "manual": the default starts a thread that watches the file, one in every worker.
-        self._index.config_reader("manual")
-        self._builder = QueryBuilder(self._index.schema, stem_field)
+        self._public, self._hidden = (_Index(folder / SEARCH_NAME / name) for name in (PUBLIC, HIDDEN))
 
     def reload(self) -> None:
-        self._index.reload()
+        self._public.reload()
+        self._hidden.reload()
 
     def stems(self, plan: SearchPlan, languages: Sequence[str]) -> list[str]:
-        return [stem for clause in plan.wanted for stem in self._builder.stems(clause, languages).values()]
+        return [stem for clause in plan.wanted for stem in self._public.builder.stems(clause, languages).values()]
 
     def rank(self, plan: SearchPlan, wanted: SearchFilter, depth: int) -> Ranking:
         """The best `depth` matches. If none holds enough of the words, those that hold any of them."""
@@ -155,13 +93,36 @@ class SearchReader:
         return ranking
 
     def _rank(self, plan: SearchPlan, wanted: SearchFilter, depth: int, least: int) -> Ranking:
+        if wanted.visibility == Visibility():
+            return self._public.rank(plan, wanted, depth, least)
+        own = wanted.visibility.owner is not None
+        public = self._public.rank(plan, wanted, depth, least)
+        hidden = self._hidden.rank(plan, wanted, depth, least, flat=own)
+        # In the moment in which the writer moves a document, both may hold it.
+        places = {row: place + own for place, row in hidden.rows} | {row: place for place, row in public.rows}
+        return Ranking(sorted((place, row) for row, place in places.items())[:depth], public.total + hidden.total)
+
+
+class _Index:
+    def __init__(self, path: Path) -> None:
+        self._index = Index.open(str(path))
+        # "manual": the default starts a thread that watches the file, one in every worker.
+        self._index.config_reader("manual")
+        self.builder = QueryBuilder(self._index.schema, stem_field)
+
+    def reload(self) -> None:
+        self._index.reload()
+
+    def rank(self, plan: SearchPlan, wanted: SearchFilter, depth: int, least: int, *, flat: bool = False) -> Ranking:
+        """`flat` weighs no word by how many documents have it: who may see some of the index must not learn of the rest."""
         schema, searcher = self._index.schema, self._index.searcher()
-        parts = [(Occur.Must, self._builder.ranked(plan, wanted.languages, least, searcher))]
-        parts += self._builder.equals({"type": wanted.type, "lang": wanted.lang})
+        parts = [(Occur.Must, self.builder.ranked(plan, wanted.languages, least, None if flat else searcher))]
+        parts += self.builder.equals({"type": wanted.type, "lang": wanted.lang})
         parts.append((Occur.Must, visible_query(schema, wanted.visibility, wanted.now)))
+        if wanted.displaced:
+            parts.append((Occur.MustNot, Query.term_set_query(schema, "row", list(wanted.displaced))))
         result = searcher.search(Query.boolean_query(parts), limit=depth, count=True)
         rows = searcher.fast_field_values("row", [address for _, address in result.hits])
-        # Relative to the best hit: BM25's own numbers count every document with the word, those the caller may not see too.
         best = result.hits[0][0] if result.hits else 1.0
-        scored = [(float(f"{score / best:.5g}"), int(row)) for (score, _), row in zip(result.hits, rows, strict=True) if row is not None]
-        return Ranking(scored, result.count)  # type: ignore[attr-defined]  # there, though its stub does not say so
+        placed = [(-float(f"{score / best:.5g}"), int(row)) for (score, _), row in zip(result.hits, rows, strict=True) if row is not None]
+        return Ranking(placed, result.count)  # type: ignore[attr-defined]  # there, though its stub does not say so

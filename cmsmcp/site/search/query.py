@@ -96,23 +96,25 @@ class QueryBuilder:
         self._stem_field = stem_field
         self._stemmers: dict[str, tantivy.TextAnalyzer] = {}
 
-    def ranked(self, plan: SearchPlan, languages: Sequence[str], least: int, searcher: tantivy.Searcher) -> Query:
-        """Documents with at least `least` of the wanted clauses and none of the unwanted, scored.
+    def ranked(self, plan: SearchPlan, languages: Sequence[str], least: int, searcher: tantivy.Searcher | None) -> Query:
+        """Documents with at least `least` of the wanted clauses and none of the unwanted, scored; without a searcher, scored by nothing but
+        which of their fields have them.
 
         All words in a row score more. In bodies that is looked for only where one of the words is rare: the positions of
         common words are most of the index.
         """
-        clauses = [(Occur.Should, self._clause(clause, languages)) for clause in plan.wanted]
+        flat = searcher is None
+        clauses = [(Occur.Should, self._clause(clause, languages, flat)) for clause in plan.wanted]
         parts = [(Occur.Must, Query.boolean_query(clauses, minimum_number_should_match=least))]
         if plan.name:
             named = Query.term_query(self._schema, NAME, plan.name)
             parts.append((Occur.Should, Query.const_score_query(named, _NAME_SCORE)))
         run = [term for clause in plan.wanted for term in clause.terms]
         if len(plan.wanted) >= 2 and len(run) <= 8:
-            parts.append((Occur.Should, self._phrase(TITLE, run, _BOOSTS[TITLE])))
-            if min(searcher.doc_freq(BODY, term) for term in run) <= _RARE:
-                parts.append((Occur.Should, self._phrase(BODY, run, _BOOSTS[BODY])))
-        parts += [(Occur.MustNot, self._clause(clause, languages)) for clause in plan.unwanted]
+            parts.append((Occur.Should, self._phrase(TITLE, run, flat)))
+            if searcher is None or min(searcher.doc_freq(BODY, term) for term in run) <= _RARE:
+                parts.append((Occur.Should, self._phrase(BODY, run, flat)))
+        parts += [(Occur.MustNot, self._clause(clause, languages, flat)) for clause in plan.unwanted]
         return Query.boolean_query(parts)
 
     def equals(self, values: Mapping[str, str | None]) -> list[tuple[Occur, Query]]:
@@ -131,27 +133,33 @@ class QueryBuilder:
                 found[language] = stemmed[0]
         return found
 
-    def _clause(self, clause: Clause, languages: Sequence[str]) -> Query:
+    def _clause(self, clause: Clause, languages: Sequence[str], flat: bool) -> Query:
         if len(clause.terms) > 1:
-            options = [self._phrase(name, clause.terms, boost) for name, boost in _BOOSTS.items()]
+            options = [self._phrase(name, clause.terms, flat) for name in _BOOSTS]
         else:
-            options = [self._term(name, clause.terms[0], boost) for name, boost in _BOOSTS.items()]
+            options = [self._term(name, clause.terms[0], flat) for name in _BOOSTS]
             for language, stem in self.stems(clause, languages).items():
-                options.append(self._term(self._stem_field(language), stem, _STEM_BOOST))
+                options.append(self._term(self._stem_field(language), stem, flat))
         return Query.boolean_query([(Occur.Should, option) for option in options])
 
-    def _term(self, field: str, term: str, boost: float) -> Query:
+    def _term(self, field: str, term: str, flat: bool) -> Query:
         if is_unspaced_sign(term):
             query = Query.regex_query(self._schema, field, f"{term}.?")
         else:
             query = Query.term_query(self._schema, field, term, index_option="position" if field in _BOOSTS else "freq")
-        return query if boost == 1.0 else Query.boost_query(query, boost)
+        return _weighed(query, field, flat)
 
-    def _phrase(self, field: str, terms: Sequence[str], boost: float) -> Query:
-        query = Query.phrase_query(self._schema, field, list(terms))
-        return query if boost == 1.0 else Query.boost_query(query, boost)
+    def _phrase(self, field: str, terms: Sequence[str], flat: bool) -> Query:
+        return _weighed(Query.phrase_query(self._schema, field, list(terms)), field, flat)
 
     def _stemmer(self, language: str) -> tantivy.TextAnalyzer:
         if language not in self._stemmers:
             self._stemmers[language] = stemming_analyzer(language)
         return self._stemmers[language]
+
+
+def _weighed(query: Query, field: str, flat: bool) -> Query:
+    boost = _BOOSTS.get(field, _STEM_BOOST)
+    if flat:
+        return Query.const_score_query(query, boost)
+    return query if boost == 1.0 else Query.boost_query(query, boost)

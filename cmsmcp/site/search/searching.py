@@ -1,7 +1,7 @@
 """A search from the query's text to a page of hits: ranked by the index, tied and shown by the catalog.
 
-Order: score, then title, then id. The engine breaks ties by where a document happens to lie, which differs between hosts and
-after merges; so every group of equal scores that touches a page is read whole and sorted here (C053).
+Order: score, then title, then id; a person's own hidden documents come last. The engine breaks ties by where a document happens to lie,
+which differs between hosts and after merges; so every group of equal places that touches a page is read whole and sorted here (C053).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cmsmcp.protocol.cursor import decode_cursor, encode_cursor
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
-from cmsmcp.site.catalog.visibility import visible_sql
-from cmsmcp.site.search.engine import MAX_HITS, SearchFilter, SearchReader
+from cmsmcp.site.catalog.visibility import displaced_sql, visible_sql
+from cmsmcp.site.search.engine import MAX_HITS, SearchFilter, SearchReader, score_of
 from cmsmcp.site.search.query import SearchPlan, plan_query
 from cmsmcp.site.search.snippets import Finder, cut
 from cmsmcp.site.search.text import language_of
@@ -33,7 +33,7 @@ _SPARE = 8
 """Hits read beyond a page, so that an ordinary tie at its end needs no second look."""
 
 Key = tuple[float, str, str, int]
-"""(−score, title, id, row): ascending is best first."""
+"""(place, title, id, row): ascending is best first."""
 
 
 class Searching:
@@ -57,15 +57,22 @@ class Searching:
         if cursor is not None:
             seen, *last = decode_cursor(question, cursor, _POSITION)
         stemmers = tuple(sorted({language for code in languages if (language := language_of(code))}))
-        wanted = SearchFilter(visibility, type, lang, stemmers, now)
+        wanted = SearchFilter(visibility, type, lang, stemmers, now, self._displaced(visibility, now, deadline))
         asked = _Search(self._reader, self._current(generation), plan_query(query), wanted, deadline)
         keys, total = asked.keys_after(seen, last, limit)
         hits = asked.hits(keys[:limit])
         more = None
         if len(keys) > limit:
-            score, title, id_, _ = keys[limit - 1]
-            more = encode_cursor(question, [seen + limit, score, title, id_])
+            place, title, id_, _ = keys[limit - 1]
+            more = encode_cursor(question, [seen + limit, place, title, id_])
         return Page(hits, total, more)
+
+    def _displaced(self, visibility: Visibility, now: int, deadline: Deadline) -> tuple[int, ...]:
+        """The index of what is public holds no such document."""
+        if visibility == Visibility():
+            return ()
+        displaced, parameters = displaced_sql(visibility, now)
+        return tuple(row for (row,) in self._reader.rows(displaced, parameters, deadline))
 
     def _current(self, generation: Any) -> SearchReader:
         """The index at the newest commit. Two threads may both open it; the second one wins, and both are right."""
@@ -103,14 +110,14 @@ class _Search:
             whole = len(ranking.rows) < depth or depth >= MAX_HITS
             # The last group may go on below what was read: unless this is all there is, it cannot be sorted yet.
             edge = None if whole else ranking.rows[-1][0]
-            rows = [(score, row) for score, row in ranking.rows if score != edge and (last is None or -score >= last[0])]
+            rows = [(place, row) for place, row in ranking.rows if place != edge and (last is None or place >= last[0])]
             keys = self._sorted(rows, last, limit + 1)
             if whole or len(keys) > limit:
                 return keys, ranking.total
             depth = min(MAX_HITS, depth * 4)
 
     def _sorted(self, rows: Sequence[tuple[float, int]], last: list[Any] | None, enough: int) -> list[Key]:
-        """Keys of whole groups of equal score, until there are `enough` after `last`."""
+        """Keys of whole groups of equal places, until there are `enough` after `last`."""
         keys: list[Key] = []
         pending: list[tuple[float, int]] = []
         for _, group in groupby(rows, key=lambda pair: pair[0]):
@@ -122,11 +129,11 @@ class _Search:
                     return keys
         return keys + self._keys(pending, last)
 
-    def _keys(self, scored: Sequence[tuple[float, int]], last: list[Any] | None) -> list[Key]:
+    def _keys(self, placed: Sequence[tuple[float, int]], last: list[Any] | None) -> list[Key]:
         """Only of what may be seen now: the index may be a moment behind the catalog, and a key goes out in a cursor."""
-        scores = {row: score for score, row in scored}
-        found = self._visible("row, title, id", "", scores)
-        ordered = sorted((-scores[row], title[:_TITLE], id_, row) for row, title, id_ in found)
+        places = {row: place for place, row in placed}
+        found = self._visible("row, title, id", "", places)
+        ordered = sorted((places[row], title[:_TITLE], id_, row) for row, title, id_ in found)
         return [key for key in ordered if last is None or list(key[:3]) > last]
 
     def hits(self, page: Sequence[Key]) -> list[Hit]:
@@ -136,11 +143,11 @@ class _Search:
         words = [term for clause in self.plan.wanted for term in clause.terms]
         finder = Finder(words, self.index.stems(self.plan, self.wanted.languages))
         hits = []
-        for score, _, _, row in page:
+        for place, _, _, row in page:
             self.deadline.check()
             if row in documents:
                 document, text = documents[row]
-                hits.append(Hit(document, -score, _snippet(document, text, finder)))
+                hits.append(Hit(document, score_of(place), _snippet(document, text, finder)))
         return hits
 
     def _visible(self, columns: str, joined: str, rows: Iterable[int]) -> list[Any]:
