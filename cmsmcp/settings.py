@@ -16,7 +16,7 @@ from typing import Any
 
 from cmsmcp.called import program
 from cmsmcp.governance.policy import Override, Policy, Rate, share_of_a_client
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.settings_kinds import near
 from cmsmcp.settings_table import NO_DEFAULT, Found, read
 from cmsmcp.site.config.layers import BASE, ConfigFault, missing_environment, read_layers
@@ -251,7 +251,7 @@ def _policy(values: Mapping[str, Any]) -> Policy:
     return Policy(
         enabled=mcp["enabled"],
         audit=mcp["audit"],
-        scopes=frozenset(DEFAULT_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
+        scopes=frozenset(READ_SCOPES if mcp["scopes"] is None else mcp["scopes"]),
         max_concurrency=mcp["max_concurrency"],
         rate=Rate(rate["requests_per_minute"], rate["burst"], rate.get("costs", {})),
         overrides={name: Override(**_given(entry)) for name, entry in mcp.get("capabilities", {}).items()},

@@ -80,8 +80,9 @@ TABLE: tuple[Row, ...] = (
     Row("mcp.rate_limit.burst", BURST, 120, "120", "Requests one client may send at once beside the steady rate."),
     Row(f"mcp.rate_limit.costs.{ANY}", BURST, NO_DEFAULT, "1", "Units that one call of this capability takes. At most the burst."),
     Row(
-        "mcp.scopes", SCOPES, None, "every read scope",
-        "Scopes that exist on this server. `[]` means none; the `write:`, `publish:` and `manage:` scopes expose nothing yet.",
+        "mcp.scopes", SCOPES, None, "read:content, read:docs, read:themes, read:plugins, read:ops",
+        "Scopes that exist on this server, whole if written at all; `[]` means none. Drafts need `read:unpublished` here by name. "
+        "The `write:`, `publish:` and `manage:` scopes expose nothing yet.",
     ),
     Row(f"mcp.capabilities.{ANY}.enabled", BOOL, NO_DEFAULT, "its own", "Offer this capability."),
     Row(f"mcp.capabilities.{ANY}.timeout", seconds(0.05, 600), NO_DEFAULT, "its own (10)", "Seconds a call may take."),

@@ -42,7 +42,7 @@ def command() -> None:
 @site_options
 @click.option("--name", required=True, help="What it is for; shown in lists and in the audit.")
 @click.option("--access", type=click.Choice(ACCESS), default="mcp-server", show_default=True, help=DOORS_HELP)
-@click.option("--scope", "scopes", multiple=True, help="May be repeated. Without it: every read scope of the door.")
+@click.option("--scope", "scopes", multiple=True, help="May be repeated. Without it: the five read scopes, which show no drafts.")
 @click.option("--role", "roles", multiple=True, help="A CMS role whose rights it has; without it, the rights its scopes need.")
 @click.option("--subject", help="The person it stands for; roles that see only their own documents need it.")
 @click.option("--ttl", type=Duration(), default="90d", show_default=True, help="How long it is valid: 12h, 90d.")

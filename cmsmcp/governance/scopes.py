@@ -32,9 +32,8 @@ CAPABILITY_OF = MappingProxyType({
     "manage:themes": "themes.manage",
 })
 READ_SCOPES = frozenset({"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"})
+"""What a configuration without `scopes` enables (F5), and a token made without `--scope` holds. Drafts are for whoever is named."""
 MUTATING_SCOPES = frozenset(CAPABILITY_OF) - READ_SCOPES - {READ_UNPUBLISHED}
-DEFAULT_SCOPES = READ_SCOPES | {READ_UNPUBLISHED}
-"""What a configuration without `scopes` enables (F5)."""
 
 OPERATOR_CAPABILITY_OF = MappingProxyType({"read:ops": "dashboard.read", "audit:read": "audit.read", "tokens:revoke": "users.manage"})
 """Scopes of an `operator` token, which opens `/ops` and nothing else; `site.yaml` does not list them."""

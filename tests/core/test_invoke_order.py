@@ -14,7 +14,7 @@ from marshmallow.validate import Range
 from cmsmcp.core.capability import Text, resource, tool
 from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.governance.policy import Override, Policy, Rate
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES, READ_UNPUBLISHED
 from cmsmcp.protocol import errors
 from cmsmcp.state.memory.admission import MemoryAdmission
 
@@ -311,7 +311,7 @@ def test_a_token_made_as_a_refusal_says_is_not_refused_again(bench, held: set[st
         call.visibility(arguments.get("status"))
         return {"said": "seen"}
 
-    b = bench(listed, policy=Policy(enabled=True, scopes=DEFAULT_SCOPES))
+    b = bench(listed, policy=Policy(enabled=True, scopes=READ_SCOPES | {READ_UNPUBLISHED}))
     b.caller = Caller("x", frozenset(held), frozenset({"*"}))
     error = b.call("listed", {"status": "draft"})["error"]
     assert error["data"]["required_scopes"] == ["read:content", "read:unpublished"]
@@ -323,7 +323,7 @@ def test_a_token_made_as_a_refusal_says_is_not_refused_again(bench, held: set[st
 def test_a_suggestion_names_only_tools_this_caller_is_told_of(bench) -> None:
     """A tool that is switched off does not suggest itself, nor does one beyond the token."""
     off = {"echo": Override(enabled=False)}
-    b = bench(*ALL, policy=Policy(enabled=True, scopes=DEFAULT_SCOPES, overrides=off))
+    b = bench(*ALL, policy=Policy(enabled=True, scopes=READ_SCOPES, overrides=off))
     for asked, told in (("echo", None), ("operat", None), ("leeky", "leaky")):
         b.caller = Caller("x", frozenset({"read:content"}))
         message = b.call(asked)["error"]["message"]

@@ -8,7 +8,6 @@ from cmsmcp.core.ports import STATUSES, Caller, Visibility
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.scopes import (
     CAPABILITY_OF,
-    DEFAULT_SCOPES,
     MUTATING_SCOPES,
     READ_SCOPES,
     ROLES,
@@ -20,10 +19,11 @@ from cmsmcp.governance.scopes import (
 )
 from cmsmcp.protocol.errors import InvalidArguments, ScopeRefused
 
+EVERY_READ = READ_SCOPES | {"read:unpublished"}
 EVERYTHING = Policy(enabled=True, scopes=frozenset(CAPABILITY_OF))
 
 
-def caller(*capabilities: str, scopes: frozenset[str] = DEFAULT_SCOPES, subject: str | None = None) -> Caller:
+def caller(*capabilities: str, scopes: frozenset[str] = EVERY_READ, subject: str | None = None) -> Caller:
     return Caller("c", scopes, frozenset(capabilities), subject=subject)
 
 
@@ -43,8 +43,8 @@ def test_a_read_scope_needs_the_configuration_the_token_and_the_capability(scope
     assert allowed(EVERYTHING, caller(capability), scope)
     assert allowed(EVERYTHING, caller("*"), scope)
     assert allowed(EVERYTHING, caller(f"{capability}.own"), scope), "loose at the gate"
-    assert "not enabled" in str(missing(Policy(scopes=DEFAULT_SCOPES - {scope}), caller("*"), scope))
-    assert f"--scope {scope}" in str(missing(EVERYTHING, caller("*", scopes=DEFAULT_SCOPES - {scope}), scope))
+    assert "not enabled" in str(missing(Policy(scopes=EVERY_READ - {scope}), caller("*"), scope))
+    assert f"--scope {scope}" in str(missing(EVERYTHING, caller("*", scopes=EVERY_READ - {scope}), scope))
     assert capability in str(missing(EVERYTHING, caller("media.read"), scope))
 
 

@@ -20,7 +20,7 @@ from cmsmcp.core.ports import Caller, Site
 from cmsmcp.core.registry import discover
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy, Rate
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
@@ -50,7 +50,7 @@ def nothing() -> Site:
 def make_client(
     policy: Policy | None = None, peers: Peers | None = None, open_to: Caller | None = None, revoked: Container[str] = ()
 ) -> FlaskClient:
-    policy = policy or Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
+    policy = policy or Policy(enabled=True, audit=False, scopes=READ_SCOPES)
     admission = MemoryAdmission(policy, NoAudit(), revoked=revoked)
     service = Service(policy, lambda: REGISTRY, nothing, lambda: admission, "0.0.0")
     gate = Gate(peers or Peers(), partial(TOKENS.authenticate, door="mcp"), admission, policy.max_request_bytes)
@@ -63,7 +63,7 @@ def bearer(access: str = "mcp-server", **grant: Any) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def client() -> FlaskClient:
-    return make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(60_000_000, 60_000_000)))
+    return make_client(Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(60_000_000, 60_000_000)))
 
 
 def post(client: FlaskClient, body: bytes = PING, path: str = "/mcp", **headers: str) -> Any:
@@ -106,7 +106,7 @@ def test_get_is_planks_metadata_and_needs_a_token(client: FlaskClient) -> None:
 
 def test_metadata_costs_a_unit_and_is_not_for_revoked_tokens() -> None:
     revoked: set[str] = set()
-    policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3))
+    policy = Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(1, 3))
     client, held = make_client(policy, revoked=revoked), bearer()
     assert [client.get("/mcp", headers=held).status_code for _ in range(2)] == [200, 200]
     assert client.head("/mcp", headers=held).status_code == 200
@@ -393,7 +393,7 @@ def test_a_scope_that_is_not_enabled_is_403_and_named() -> None:
 
 def test_over_the_rate_is_429_with_retry_after() -> None:
     """F45, C063."""
-    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    client = make_client(Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(1, 3)))
     headers = {**JSON, **bearer()}
     statuses = [client.post("/mcp", data=PING, headers=headers).status_code for _ in range(4)]
     assert statuses == [200, 200, 200, 429]
@@ -404,7 +404,7 @@ def test_over_the_rate_is_429_with_retry_after() -> None:
 
 def test_refusals_of_one_address_run_dry_and_do_not_touch_its_tokens() -> None:
     """docs/rules.md, HTTP order of checks: floods of rubbish are not free; a good token behind the same address is not punished."""
-    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    client = make_client(Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(1, 3)))
     statuses = [client.post("/mcp", data=PING, headers=JSON).status_code for _ in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert post(client).status_code == 200
@@ -416,7 +416,7 @@ RUBBISH = [(b"{", {}), (b"[]", {}), (b'{"jsonrpc":"2.0","method":"x"}', {"Mcp-Se
 @pytest.mark.parametrize(("body", "headers"), RUBBISH)
 def test_rubbish_under_a_good_token_is_paid_by_the_address_too(body: bytes, headers: dict[str, str]) -> None:
     """docs/rules.md, HTTP order of checks: up to here nobody's budget was asked. Valid traffic from there is served all the while."""
-    client = make_client(Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3)))
+    client = make_client(Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(1, 3)))
     sent = {**JSON, **bearer(), **headers}
     replies = [client.post("/mcp", data=body, headers=sent) for _ in range(5)]
     assert [reply.status_code for reply in replies][3:] == [429, 429] and all(reply.status_code != 429 for reply in replies[:3])
@@ -437,7 +437,7 @@ def test_the_address_behind_a_trusted_proxy_counts_and_a_forged_one_does_not() -
 @pytest.mark.parametrize("hop", ["203.0.113.51:{}", "[2001:db8::9]:{}", "unknown{}", "_hidden{}"])
 def test_a_proxy_that_names_a_port_makes_no_new_address_of_it(hop: str) -> None:
     """Azure's gateways write `address:port`: each connection would have a bucket of its own, and refusals would be free."""
-    policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(1, 3))
+    policy = Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(1, 3))
     client = make_client(policy, peers=Peers(proxies=["127.0.0.1"]))
     statuses = [client.post("/mcp", data=PING, headers={**JSON, "X-Forwarded-For": hop.format(40_000 + n)}).status_code for n in range(6)]
     assert statuses == [401, 401, 401, 429, 429, 429]
@@ -445,7 +445,7 @@ def test_a_proxy_that_names_a_port_makes_no_new_address_of_it(hop: str) -> None:
 
 def test_without_tokens_only_this_host_is_served() -> None:
     """`mcp.auth: none`."""
-    client = make_client(open_to=Caller(client="local", scopes=DEFAULT_SCOPES))
+    client = make_client(open_to=Caller(client="local", scopes=READ_SCOPES))
     assert client.post("/mcp", data=PING, headers=JSON).status_code == 200
     assert client.post("/mcp", data=PING, headers=JSON, environ_overrides={"REMOTE_ADDR": "192.0.2.1"}).status_code == 403
     assert client.post("/mcp", data=PING, headers=JSON, environ_overrides={"REMOTE_ADDR": ""}).status_code == 403, "a unix socket"

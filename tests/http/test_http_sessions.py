@@ -16,7 +16,7 @@ from cmsmcp.core.ports import Site
 from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy, Rate
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
@@ -51,7 +51,7 @@ class Worker:
     """One worker's application; several share nothing but the key."""
 
     def __init__(self, now: float = NOW, *, keyless: bool = False) -> None:
-        policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES, rate=Rate(60_000_000, 60_000_000))
+        policy = Policy(enabled=True, audit=False, scopes=READ_SCOPES, rate=Rate(60_000_000, 60_000_000))
         admission = MemoryAdmission(policy, NoAudit())
         service = Service(policy, lambda: Registry([probe]), lambda: cast(Site, None), lambda: admission, "0.0.0")
         sessions = None if keyless else Sessions(Keyring([b"k" * 40], PURPOSE), lambda: now)

@@ -21,7 +21,7 @@ from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Outcome, Pending, Service
 from cmsmcp.core.session import Connection
 from cmsmcp.governance.policy import Policy
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.peers import Peers
@@ -93,7 +93,7 @@ class Told:
 
 class Door:
     def __init__(self, told: Told) -> None:
-        policy = Policy(enabled=True, audit=False, scopes=DEFAULT_SCOPES)
+        policy = Policy(enabled=True, audit=False, scopes=READ_SCOPES)
         gate = Gate(Peers(), partial(TOKENS.authenticate, door="mcp"), MemoryAdmission(policy, NoAudit()), policy.max_request_bytes)
         self.sessions = Sessions(Keyring([b"k" * 40], PURPOSE))
         self.app = create_app([blueprint(cast(Service, told), Entrance(gate, sessions=lambda: self.sessions))], list)

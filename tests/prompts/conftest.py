@@ -14,7 +14,7 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.registry import discover
 from cmsmcp.governance.policy import Policy
-from cmsmcp.governance.scopes import DEFAULT_SCOPES, visibility
+from cmsmcp.governance.scopes import READ_SCOPES, READ_UNPUBLISHED, visibility
 from cmsmcp.site.open import OpenSite, open_site
 
 CONFIG = "name: small\ndefault_lang: en\ntheme: plain\nlocales:\n  en: {}\n  de: {fallback: en}\n  fr: {}\n"
@@ -85,7 +85,7 @@ class Asker:
 
     def __init__(self, opened: OpenSite, scopes: frozenset[str]) -> None:
         self._opened = opened
-        self._policy = Policy(enabled=True, scopes=DEFAULT_SCOPES)
+        self._policy = Policy(enabled=True, scopes=READ_SCOPES | {READ_UNPUBLISHED})
         self._caller = Caller("local", scopes)
         self.registry = discover(cmsmcp.capabilities)
 
@@ -108,9 +108,9 @@ class Asker:
 @pytest.fixture(scope="session")
 def visitor(opened: OpenSite) -> Asker:
     """Holds the read scopes of the seed and nothing more."""
-    return Asker(opened, frozenset(DEFAULT_SCOPES - {"read:unpublished"}))
+    return Asker(opened, READ_SCOPES)
 
 
 @pytest.fixture(scope="session")
 def editor(opened: OpenSite) -> Asker:
-    return Asker(opened, DEFAULT_SCOPES)
+    return Asker(opened, READ_SCOPES | {READ_UNPUBLISHED})

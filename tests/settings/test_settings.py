@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.governance.scopes import DEFAULT_SCOPES
+from cmsmcp.governance.scopes import READ_SCOPES
 from cmsmcp.settings import (
     _VARIABLES,
     Environment,
@@ -135,9 +135,13 @@ def test_every_fault_is_reported_at_once_with_its_line(site) -> None:
     assert [line.split(" ", 1)[0] for line in message.splitlines()] == [f"{CONFIG}:{n}:" for n in (2, 5, 6, 8)]
 
 
-def test_omitted_scopes_are_every_read_scope_and_an_empty_list_is_none(site) -> None:
-    """F5, C070."""
-    assert load_settings(site("mcp: {enabled: true}")).policy.scopes == DEFAULT_SCOPES
+def test_omitted_scopes_are_every_read_scope_of_the_seed_and_an_empty_list_is_none(site) -> None:
+    """F5, C070: its own five. What opens drafts is written out, or it is off."""
+    five = {"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"}
+    assert load_settings(site("mcp: {enabled: true}")).policy.scopes == READ_SCOPES == five
+    assert load_settings(site("mcp: {enabled: true, scopes: [read:content, read:unpublished]}")).policy.scopes == {
+        "read:content", "read:unpublished",
+    }  # fmt: skip
     assert load_settings(site("mcp: {enabled: true, scopes: []}")).policy.scopes == frozenset()
 
 

@@ -107,6 +107,22 @@ def test_a_local_client_has_the_scopes_that_are_configured(
     assert replies[2]["error"]["code"] == 4030
 
 
+@pytest.mark.parametrize(("scopes", "code"), [("", 4030), (", scopes: [read:content, read:unpublished]", None)])
+def test_drafts_are_opened_by_name_alone(scopes: str, code: int | None, tmp_path: Path, environment: dict[str, str]) -> None:
+    """F5: a block that only enables MCP gives a local client the five read scopes, and none of what opens drafts."""
+    site = tmp_path / "bare"
+    for name, text in (("config/site.yaml", f"mcp: {{enabled: true{scopes}}}\n"), ("pages/x.md", "---\ntitle: X\ndraft: true\n---\n")):
+        (site / "content" / name).parent.mkdir(parents=True)
+        (site / "content" / name).write_text(text)
+    ask = {**INIT, "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {"status": "all"}}}
+    reply = json.loads(run("cmsmcp", site, environment, INIT, ask).stdout.splitlines()[1])
+    assert reply.get("error", {}).get("code") == code
+    if code is None:
+        assert [one["status"] for one in reply["result"]["structuredContent"]["items"]] == ["draft"]
+    else:
+        assert reply["error"]["data"]["required_scopes"] == ["read:content", "read:unpublished"]
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-", "<&- 2>&-"])
 def test_without_its_streams_it_says_so_and_ends(closed: str, site: Path, environment: dict[str, str]) -> None:
     """F8: the streams are the client; a closed one is never mistaken for a file opened since, and live input keeps nothing alive."""
