@@ -224,8 +224,8 @@ def _unreadable(fault: YamlFault) -> Found:
 def _not_enabled(entries: Mapping[str, Any]) -> str:
     if "mcp" in entries:
         return f"MCP is disabled for this site: mcp.enabled is not true in {BASE}"
-    like = near("mcp", entries)
-    return f"MCP is not enabled for this site: {BASE} has no mcp block.{like} Add: mcp: {{enabled: true}}"
+    like = next((f', but an unknown key "{name[:60]}".{meant}' for name in entries if (meant := near(name, ("mcp",)))), ".")
+    return f"MCP is not enabled for this site: {BASE} has no mcp block{like} Write: mcp: {{enabled: true}}"
 
 
 def _faults_between_keys(root: Any, values: Mapping[str, Any]) -> list[Found]:

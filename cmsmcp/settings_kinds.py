@@ -67,8 +67,13 @@ def shown(node: Node) -> str:
 
 def near(word: str, known: Iterable[str]) -> str:
     """` Did you mean "x"?`, or nothing."""
-    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f' Did you mean "{found[0]}"?' if found else ""
+    spelled = {_folded(name): name for name in known}
+    found = get_close_matches(_folded(word), list(spelled), n=1, cutoff=0.6)
+    return f' Did you mean "{spelled[found[0]]}"?' if found else ""
+
+
+def _folded(word: str) -> str:
+    return word[:200].lower().replace("-", "_")
 
 
 def _scalar(node: Node, wanted: str) -> Scalar:
@@ -167,7 +172,9 @@ def list_of(what: str, item: Callable[[str], str]) -> Kind:
 
     def read(node: Node) -> tuple[str, ...]:
         if not isinstance(node, Sequence):
-            raise Fault(f"needs a list of {what}, not {'nothing' if is_null(node) else shown(node)}")
+            if isinstance(node, Scalar) and not is_null(node):
+                raise Fault(f"needs a list of {what}, not {shown(node)}; write [{shown(node)}]")
+            raise Fault(f"needs a list of {what}, not {'nothing; for an empty one write []' if is_null(node) else shown(node)}")
         if len(node.items) > MAX_ITEMS:
             raise Fault(f"holds {len(node.items)} items; at most {MAX_ITEMS}")
         values, faults = [], []

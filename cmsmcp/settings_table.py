@@ -161,16 +161,17 @@ def read(root: Mapping) -> tuple[dict[str, Any], list[Found]]:
         if node is None:
             values[block] = _defaults(branch)
         else:
-            values[block] = _walk(node, branch, _Place(block, root.key_lines.get(block, node.line)), faults)
+            values[block] = _walk(node, branch, _Place(block, root.key_lines.get(block, node.line), root), faults)
     return values, sorted(faults, key=lambda found: (found.file, found.line))
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a node hangs: its dotted key and the line of that key."""
+    """Where a node hangs: its dotted key, the line of that key, and the map that holds it."""
 
     key: str
     line: int
+    holder: Mapping
 
 
 def _tree() -> dict[str, Any]:
@@ -202,28 +203,48 @@ def _walk(node: Node, branch: Any, place: _Place, faults: list[Found]) -> Any:
     if ITEMS in branch:
         return _walk_items(node, branch[ITEMS], place, faults)
     if not isinstance(node, Mapping):
-        wanted = "needs a mapping of keys, not " + ("nothing (remove the key to take the defaults)" if is_null(node) else shown(node))
-        faults.append(Found(node.file, place.line, place.key, wanted))
+        wanted = f"nothing: {_indent(branch, place)}" if is_null(node) else shown(node)
+        faults.append(Found(node.file, place.line, place.key, f"needs a mapping of keys, not {wanted}"))
         return None
     values = _defaults(branch)
     known = capability_names() if ANY in branch else frozenset(branch)
     for name, below in node.entries.items():
         line = node.key_lines.get(name, below.line)
         if name not in known:
-            unknown = f'has an unknown {"capability" if ANY in branch else "key"} "{name[:60]}".{near(name, known)}'
-            faults.append(Found(below.file, line, place.key, f"{unknown} Known: {', '.join(sorted(known))}"))
+            unknown = f'has an unknown {"capability" if ANY in branch else "key"} "{name[:60]}".'
+            hint = _elsewhere(name, place.key) or near(name, known)
+            faults.append(Found(below.file, line, place.key, f"{unknown}{hint} Known: {', '.join(sorted(known))}"))
             continue
-        values[name] = _walk(below, branch.get(name, branch.get(ANY)), _Place(f"{place.key}.{name}", line), faults)
+        values[name] = _walk(below, branch.get(name, branch.get(ANY)), _Place(f"{place.key}.{name}", line, node), faults)
     return values
+
+
+def _indent(branch: dict[str, Any], place: _Place) -> str:
+    """The way out for a key whose own keys were written, or pasted, flat beside it."""
+    names = capability_names() if ANY in branch else frozenset(branch)
+    lines = {name: line for name, line in place.holder.key_lines.items() if name in names and line > place.line}
+    if lines:
+        beside = ", ".join(f"{name} (line {line})" for name, line in lines.items())
+        return f"what belongs to it stands beside it; indent {beside} by two more spaces than {place.key.rpartition('.')[2]}"
+    return f"indent its keys below it by two more spaces (known: {', '.join(sorted(names))})"
+
+
+def _elsewhere(name: str, key: str) -> str:
+    """Where a key belongs that is known in another place of the same block, and in that one alone."""
+    block = key.partition(".")[0]
+    rows = [f"{row.path}." for row in TABLE if row.path.startswith(f"{block}.")]
+    paths = {path.partition(f".{name}.")[0] for path in rows if f".{name}." in path}
+    return f' It belongs below "{paths.pop()}:".' if len(paths) == 1 else ""
 
 
 def _walk_items(node: Node, branch: dict[str, Any], place: _Place, faults: list[Found]) -> Any:
     if not isinstance(node, Sequence):
-        faults.append(Found(node.file, place.line, place.key, f"needs a list, not {'nothing' if is_null(node) else shown(node)}"))
+        given = "nothing" if is_null(node) else shown(node)
+        faults.append(Found(node.file, place.line, place.key, f"needs a list, each of its items beginning with `- `, not {given}"))
         return None
     values = []
     for number, item in enumerate(node.items):
-        entry = _walk(item, branch, _Place(f"{place.key}[{number}]", item.line), faults)
+        entry = _walk(item, branch, _Place(f"{place.key}[{number}]", item.line, Mapping({}, item.file, item.line)), faults)
         for name in branch:
             if isinstance(entry, dict) and entry.get(name) is NO_DEFAULT:
                 faults.append(Found(item.file, item.line, f"{place.key}[{number}]", f'lacks the key "{name}"'))

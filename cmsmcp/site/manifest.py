@@ -14,7 +14,7 @@ from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.folder import Folder
 from cmsmcp.site.model import ERROR
 from cmsmcp.site.paths import ABSENT, PathFault, read_bounded
-from cmsmcp.site.yaml.loader import Mapping, Sequence, YamlFault, boolean, core_value, is_null, load, text
+from cmsmcp.site.yaml.loader import Mapping, Node, Sequence, YamlFault, boolean, core_value, is_null, load, text
 
 MAX_BYTES = 512 * 1024
 MAX_NODES = 20_000
@@ -144,11 +144,9 @@ def rows(read: ConfigReader, path: str) -> list[ConfigReader]:
     node = read.node(path)
     if node is None:
         return []
-    if not isinstance(node, Sequence):
-        read.fault(node, f"`{read.prefix}{path}` must be a list")
-        return []
+    items: list[Node] = read.convert(read.map_list, node, path, [])
     found = []
-    for position, item in enumerate(node.items):
+    for position, item in enumerate(items):
         if isinstance(item, Mapping):
             found.append(read.below(item, f"{read.prefix}{path}[{position}]."))
         else:

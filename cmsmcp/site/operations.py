@@ -24,6 +24,7 @@ from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.model import ERROR, SiteConfig
 from cmsmcp.site.paths import shown
+from cmsmcp.site.themes.reports import uses_themes
 from cmsmcp.site.walk import iso_time
 
 KEPT_SECONDS = 5.0
@@ -105,7 +106,7 @@ class SiteOperations:
             return self._report(False, [_failed("config", f"{first.file}, line {first.line}: {first.message}" if first else "unreadable")])
         config = survey.config
         checks = [*_storage(config), self._check("index", lambda: self._index(ready)), self._check("config", lambda: _config(config))]
-        checks.append(self._check("theme", lambda: self._theme(deadline)))
+        checks.append(self._check("theme", lambda: self._theme(deadline) if uses_themes(config) else "the site uses no themes"))
         checks.append(self._check("plugins", lambda: self._plugins(deadline)))
         checks.append(self._check("content", lambda: self._content(survey) if ready else ("not known before the index is ready", False)))
         counts: tuple[dict[str, Any], dict[str, int]] = ({}, {})

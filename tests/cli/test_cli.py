@@ -155,7 +155,7 @@ def test_check_of_a_file_that_is_no_yaml_says_that_the_rest_waits(run: Any, site
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("mcp:\n  enabled: true", "mpc:\n  enabled: true", ('no mcp block. Did you mean "mpc"?', "mcp: {enabled: true}")),
+        ("mcp:\n  enabled", "mpc:\n  enabled", ('no mcp block, but an unknown key "mpc". Did you mean "mcp"?', "mcp: {enabled: true}")),
         ("mcp:\n  enabled: true", "mcp:\n  enabled: false", ("MCP is disabled for this site",)),
         ("mcp:\n  enabled: true\n  audit: true", "", ("has no mcp block",)),
     ],

@@ -86,18 +86,23 @@ GOOD: list[tuple[str, Any, Any]] = [
         for kind, value in [("string", "s"), ("number", 1), ("number", 1.5), ("boolean", True)]
     ),
 ]  # fmt: skip
+SINGLE: list[tuple[str, Any, Any]] = [
+    ("shots", "a.png", ["a.png"]), ("several", "target", ["target"]), ("menu", LEVEL, [LEVEL]),
+    ("menu", [{**LEVEL, "items": LEVEL}], nested(2)), ("rows", row()[0], [EMPTY_ROW]),
+]
+"""One where a list is wanted."""
 BAD: list[tuple[str, Any]] = [
     ("line", "x" * 256), ("line", ["a"]), ("line", {"a": 1}), ("long", ["a"]), ("code", "x" * 256), ("code", ["a"]), ("note", {"a": "b"}),
     ("whole", 1.5), ("whole", "5"), ("whole", True), ("whole", 2**63), ("whole", [1]), ("whole", "many"),
     ("real", "1.5"), ("real", False), ("real", "nan"), ("real", {}), ("flag", 1), ("flag", 0), ("flag", "true"), ("flag", "maybe"),
     ("moment", "soon"), ("moment", "2026-02-30"), ("moment", 20260306), ("moment", ["2026-03-06"]), ("moment", "Post 3"),
-    ("cover", " "), ("cover", ["a.png"]), ("cover", {"url": "a.png"}), ("shots", "a.png"), ("shots", [["a.png"]]), ("shots", {"a": "b"}),
-    ("one", ["target"]), ("one", " "), ("other", {"id": "target"}), ("several", "target"), ("several", [["target"]]),
+    ("cover", " "), ("cover", ["a.png"]), ("cover", {"url": "a.png"}), ("shots", [["a.png"]]), ("shots", {"a": "b"}),
+    ("one", ["target"]), ("one", " "), ("other", {"id": "target"}), ("several", [["target"]]), ("several", {"a": "target"}),
     ("back", ["target"]), ("back", "target"), ("back", {"a": 1}),
-    ("menu", "home"), ("menu", {"label": "a", "href": "/"}), ("menu", ["home"]), ("menu", [{"label": "a"}]), ("menu", [{"href": "/"}]),
+    ("menu", "home"), ("menu", ["home"]), ("menu", [{"label": "a"}]), ("menu", [{"href": "/"}]),
     ("menu", [{"label": " ", "href": "/"}]), ("menu", [{"label": "a", "href": ["/"]}]), ("menu", nested(4)), ("menu", [LEVEL] * 21),
     ("menu", [{**LEVEL, "items": [LEVEL] * 21}]), ("menu", [{**LEVEL, "items": "x"}]),
-    ("rows", "x"), ("rows", {"label": "x"}), ("rows", ["x"]), ("rows", [{}]), ("rows", [{"label": ""}]), ("rows", [{"count": 1}]),
+    ("rows", "x"), ("rows", {"count": 1}), ("rows", ["x"]), ("rows", [{}]), ("rows", [{"label": ""}]), ("rows", [{"count": 1}]),
     ("rows", row(label="x" * 256)), ("rows", row(blurb=["a"])), ("rows", row(rich={})), ("rows", row(count=1.5)), ("rows", row(share="1")),
     ("rows", row(done="yes")), ("rows", row(at="soon")), ("rows", row(picture=" ")), ("rows", row(picture=["a"])),
     *(("rows", row(mixed=value)) for value in (
@@ -111,7 +116,7 @@ BAD: list[tuple[str, Any]] = [
 @pytest.fixture(scope="module")
 def site(make_site: Any) -> Any:
     documents: dict[str, dict[str, Any]] = {"things/target.md": {"title": "Target"}}
-    for kind, cases in (("good", GOOD), ("bad", BAD)):
+    for kind, cases in (("good", GOOD), ("single", SINGLE), ("bad", BAD)):
         for number, case in enumerate(cases):
             documents[f"things/{kind}-{number}.md"] = {"title": "T", "fields": {case[0]: case[1]}}
     documents["things/untitled.md"] = {"title": "T", "fields": {"title": ""}}
@@ -131,6 +136,15 @@ def test_a_value_that_fits_leaves_as_what_it_is(site: Any, number: int) -> None:
     assert faults(site, f"things/good-{number}") == []
     values = site.get("thing", f"good-{number}").values
     assert json.dumps(values[name]) == json.dumps(wanted)  # 1 is not true, 2 is not 2.0
+
+
+@pytest.mark.parametrize("number", range(len(SINGLE)), ids=lambda number: f"{SINGLE[number][0]}-{number}")
+def test_one_where_a_list_is_wanted_is_a_list_of_one_with_a_warning(site: Any, number: int) -> None:
+    """docs/rules.md, Front matter."""
+    name, _, wanted = SINGLE[number]
+    [(severity, message)] = faults(site, f"things/single-{number}")
+    assert (severity, f"`{name}" in message, "list of one" in message) == ("warning", True, True)
+    assert site.get("thing", f"single-{number}").values[name] == wanted
 
 
 @pytest.mark.parametrize("number", range(len(BAD)), ids=lambda number: f"{BAD[number][0]}-{number}")

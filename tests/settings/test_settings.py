@@ -105,6 +105,13 @@ def test_a_faulty_mcp_block_stops_the_start_and_names_the_key(site, block: str, 
         ("governance: {on_redis_failure: local}", "governance.on_redis_failure local is reserved"),
         ("governance: {audit_retention: 90}", "governance.audit_retention"),
         ("ops: {enable: true}", 'Did you mean "enabled"?'),
+        ("api: {ENABLED: true}", 'Did you mean "enabled"?'),
+        ("mcp: {max-streams: 3}", 'Did you mean "max_streams"?'),
+        ("mcp: {requests_per_minute: 3}", 'It belongs below "mcp.rate_limit:".'),
+        ("mcp: {rate_limit: {scopes: []}}", 'It belongs below "mcp:".'),
+        ("mcp: {scopes: read:content}", "needs a list of scopes, not read:content; write [read:content]"),
+        ("api: {cors: https://app.example}", "write [https://app.example]"),
+        ("mcp: {issuers: {issuer: x}}", "beginning with `- `"),
         ("locales: en", "locales"),
         ("locales: [en, 'not a code']", "locales"),
         ("locales: {de-AT: {fallback: fr}}", "locales"),
@@ -113,6 +120,24 @@ def test_a_faulty_mcp_block_stops_the_start_and_names_the_key(site, block: str, 
 )
 def test_the_other_blocks_are_as_strict(site, text: str, key: str) -> None:
     assert key in faults(site(text + "\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "way_out"),
+    [
+        ("mcp:\nenabled: true\nauth: none\n", 1, "needs a mapping of keys, not nothing: what belongs to it stands beside it; "
+         "indent enabled (line 2), auth (line 3) by two more spaces than mcp"),
+        ("name: x\nmcp:\n", 2, "indent its keys below it by two more spaces (known: allowed_hosts, "),
+        ("mcp:\n  enabled: true\n  rate_limit:\n  burst: 3\n", 3, "indent burst (line 4) by two more spaces than rate_limit"),
+        ("mcp:\n  capabilities:\n  get_document: {timeout: 3}\n", 2, "indent get_document (line 3)"),
+        ("api:\nenabled: false\n", 1, "indent enabled (line 2)"), ("governance:\nops:\n", 1, "indent its keys"),
+    ],
+)
+def test_a_block_pasted_flat_is_told_to_indent_it(site, text: str, line: int, way_out: str) -> None:
+    """docs/rules.md, Configuration: to remove the key, as was once advised, would switch MCP off."""
+    message = faults(site(text))
+    assert f"{CONFIG}:{line}: " in message and way_out in message
+    assert "remove the key" not in message
 
 
 def test_an_issuer_is_kept_to_the_letter_and_loopback_may_do_without_tls(site) -> None:
@@ -185,7 +210,8 @@ def test_values_reach_the_rooms(site) -> None:
         ("", "has no mcp block"),
         ("# nothing but a comment\n", "has no mcp block"),
         ("\ufeffname: x\n", "has no mcp block"),
-        ("mpc: {enabled: true}\n", 'Did you mean "mpc"?'),
+        ("mpc: {enabled: true}\n", 'has no mcp block, but an unknown key "mpc". Did you mean "mcp"? Write: mcp: {enabled: true}'),
+        ("MCP: {enabled: true}\n", 'an unknown key "MCP". Did you mean "mcp"?'),
         ("mcp: {enabled: false}\n", "disabled"),
         ("mcp: {}\n", "disabled"),
     ],

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from cmsmcp.settings_table import TABLE
+from cmsmcp.site.config.checks import OUR_BLOCKS
 from cmsmcp.site.config.loading import ConfigFault, load_config, load_node
 from cmsmcp.site.yaml.loader import core_value
 
@@ -101,7 +103,7 @@ def test_an_environment_is_a_plain_name(make_site, env: str) -> None:
 @pytest.mark.parametrize(("text", "word"), [
     ("theme: a/b", "`theme`"), ("theme: ..", "`theme`"), ("theme: '  '", "`theme`"), ("theme: [a]", "`theme`"),
     ("content_dir: ../x", "`content_dir`"), ("data_dir: /etc", "`data_dir`"), ("content: {pages_dir: a/../../b}", "`content.pages_dir`"),
-    ("plugins: {enabled: [a/b]}", "`plugins.enabled`"), ("plugins: {enabled: a}", "`plugins.enabled`"),
+    ("plugins: {enabled: [a/b]}", "`plugins.enabled`"), ("plugins: {enabled: {a: b}}", "`plugins.enabled`"),
     ("content_dir: ' '", "`content_dir`"), ("admin: {theme: a/b}", "`admin.theme`"),
     ("feed: {rss_path: rss.xml}", "`feed.rss_path`"), ("feed: {rss_path: /a, sitemap_path: /a}", "must differ"),
     ("server: {live_reload_mode: push}", "stream or poll"), ("admin: {path: /}", "root"), ("admin: {path: /a/../b}", "`admin.path`"),
@@ -110,7 +112,7 @@ def test_an_environment_is_a_plain_name(make_site, env: str) -> None:
     ("admin: {session_ttl_minutes: many}", "whole number"), ("deploy: {default_target: x}", "`deploy.targets`"),
     ("deploy: {targets: {a/b: {}}}", "single folder name"), ("deploy: {targets: {a: {theme: x/y}}}", "`deploy.targets.a.theme`"),
     ("deploy: {targets: {a: {live_reload_mode: x}}}", "stream or poll"), ("default_lang: a/b", "slash"), ("title: {a: b}", "`title`"),
-    ("menus: [a]", "menus"), ("taxonomies: {default_set: tags}", "`taxonomies.default_set`"),
+    ("menus: [a]", "menus"), ("taxonomies: {default_set: {tags: yes}}", "`taxonomies.default_set`"),
 ])
 def test_config_checks_are_diagnostics_with_file_and_line(make_site, text: str, word: str) -> None:
     """docs/rules.md, Configuration: all reported, none fatal."""
@@ -118,6 +120,34 @@ def test_config_checks_are_diagnostics_with_file_and_line(make_site, text: str, 
     assert config.name == "x"
     assert [(d.severity, d.path, d.line) for d in config.diagnostics] == [("error", BASE, 2)], config.diagnostics
     assert word in config.diagnostics[0].message
+
+
+def test_a_single_text_in_a_list_of_the_configuration_is_a_list_of_one(make_site) -> None:
+    """docs/rules.md, Front matter."""
+    config = make_site(config="name: x\nplugins: {enabled: guestbook}\ntaxonomies: {default_set: tags}\n").config
+    assert (config.plugins_enabled, list(config.taxonomies)) == (("guestbook",), ["tags"])
+    assert [(one.severity, one.line) for one in config.diagnostics] == [("warning", 3), ("warning", 2)]
+    assert 'write ["guestbook"]' in config.diagnostics[1].message
+
+
+@pytest.mark.parametrize(("text", "meant"), [
+    ("mpc: {enabled: true}\nmcp: {}", "mcp"), ("apis: {enabled: false}", "api"), ("governence:", "governance"),
+    ("opps: {enabled: true}", "ops"), ("locale: [en, de]", "locales"), ("Locales: {en: {fallback: none}}", "locales"),
+])
+def test_a_misspelt_block_of_ours_is_asked_about(make_site, text: str, meant: str) -> None:
+    """docs/rules.md, Configuration: unknown keys are left alone, but this one would be left out in silence."""
+    [found] = make_site(config=f"name: x\n{text}\n").config.diagnostics
+    assert (found.severity, found.line) == ("warning", 2)
+    assert found.message == f'the key "{text.partition(":")[0]}" is unknown. Did you mean "{meant}"?'
+
+
+def test_the_blocks_of_foundry_and_other_words_are_not_asked_about(make_site) -> None:
+    text = "".join(f"{name}:\n" for name in ("seo", "cache", "menus", "params", "foundry")) + "author: {name: x}\nmap: text\nsocial: [a]\n"
+    assert make_site(config=text).config.diagnostics == ()
+
+
+def test_the_blocks_asked_about_are_those_of_the_table() -> None:
+    assert set(OUR_BLOCKS) == {row.path.split(".")[0] for row in TABLE}
 
 
 def test_all_faults_are_reported_at_once(make_site) -> None:

@@ -60,10 +60,35 @@ def test_without_front_matter_the_first_heading_is_the_title_and_it_is_published
     assert (document.title, document.status, document.slug, document.url) == (title, "published", "my page", "/my%20page/")
 
 
+@pytest.mark.parametrize(("head", "terms", "line", "way_out"), [
+    ("---\ntags: security\n---\n", {"tags": ("security",)}, 2, '`tags` is a single text and is taken as a list of one; write ["security"]'),
+    ("---\ntags: 2024\n---\n", {"tags": ("2024",)}, 2, '["2024"]'),
+    ("---\ncategories: 'a \"b\"'\n---\n", {"categories": ('a "b"',)}, 2, '"a \\"b\\""'),
+    ("---\ntitle: T\ntags: go, cms\n---\n", {"tags": ("go, cms",)}, 3, 'write ["go", "cms"], or ["go, cms"] if it is one'),
+    ("---\ntaxonomies:\n  audience: families\n---\n", {"audience": ("families",)}, 3, '`taxonomies.audience`'),
+    ("+++\ntags = 'security'\n+++\n", {"tags": ("security",)}, 2, '["security"]'),
+    ('{"tags": "security"}\n', {"tags": ("security",)}, 1, '["security"]'),
+    (f"---\ntags: {'x' * 200}\n---\n", {"tags": ("x" * 200,)}, 2, "between the quotes"),
+])
+def test_a_single_text_where_a_list_is_wanted_is_a_list_of_one_with_a_warning(site, head, terms, line, way_out) -> None:
+    """docs/rules.md, Front matter: 333 of 2,401 files of one public site write `tags: security`."""
+    result = site.page(head + "b")
+    assert result.document is not None
+    assert dict(result.document.taxonomies) == terms
+    [fault] = result.diagnostics
+    assert (fault.severity, fault.check, fault.line, way_out in fault.message) == ("warning", "field_type", line, True)
+
+
+@pytest.mark.parametrize("head", ["tags:", "tags: ''", "tags: ' '", "tags: []"])
+def test_no_text_is_an_empty_list_without_a_word(site, head: str) -> None:
+    result = site.page(f"---\n{head}\n---\nb")
+    assert (result.document.taxonomies, result.diagnostics) == ({}, ())
+
+
 @pytest.mark.parametrize(("head", "check", "line", "word"), [
-    ("title: [a, b]", "field_type", 2, "`title` is a list"), ("tags: solo", "field_type", 2, "`tags`"),
+    ("title: [a, b]", "field_type", 2, "`title` is a list"), ("tags: {a: b}", "field_type", 2, '["one", "two"]'),
     ("slug: {x: 1}", "field_type", 2, "`slug`"),
-    ("a: 1\nfields: [x]", "field_type", 3, "`fields`"), ("taxonomies:\n  x: y", "field_type", 3, "`taxonomies.x`"),
+    ("a: 1\nfields: [x]", "field_type", 3, "`fields`"), ("taxonomies:\n  x: {y: z}", "field_type", 3, "`taxonomies.x`"),
     ("categories: [[a]]", "field_type", 2, "`categories`"), ("summary: {a: b}", "field_type", 2, "`summary`"),
     ("a: 1\ndate: 2024-02-30", "date", 3, "`date`"), ("date: soon", "date", 2, "soon"), ("created_at: [1]", "date", 2, "`created_at`"),
     ("updated_at: 12:30", "date", 2, "`updated_at`"), ("title: a\ntitle: b", "duplicate_key", 3, "`title`"),

@@ -47,6 +47,22 @@ def test_menus_come_from_site_yaml_else_from_the_data_file(make_site) -> None:
     assert load_menus(make_site({"data/navigation.yaml": ""}).config) == ({}, [])
 
 
+def test_a_single_entry_where_a_list_is_wanted_is_a_list_of_one_with_a_warning(make_site) -> None:
+    """docs/rules.md, Front matter: the same slip as `tags: security`."""
+    home, rule = "{name: Home, url: /}", "{from: /a/, to: /b/}"
+    site = make_site({
+        "data/navigation.yaml": f"main: {home}\nfoot:\n  - name: Up\n    url: /up/\n    items: {home}\n",
+        "data/redirects.yaml": f"redirects: {rule}\n",
+    })
+    menus, faults = load_menus(site.config)
+    home_entry = {"name": "Home", "url": "/"}
+    assert menus == {"main": [home_entry], "foot": [{"name": "Up", "url": "/up/", "items": [home_entry]}]}
+    assert [(one.severity, one.line, "begin it with `- `" in one.message) for one in faults] == [("warning", 1, True), ("warning", 5, True)]
+    rules, faults = load_redirects(site.config)
+    assert [(one.source, one.target) for one in rules] == [("/a/", "/b/")]
+    assert [(one.severity, one.line) for one in faults] == [("warning", 1)]
+
+
 def test_entries_without_name_or_url_are_left_out_with_their_line(make_site) -> None:
     source = (
         "main:\n  - {name: A}\n  - {url: /b}\n  - {name: C, url: /c, items: [{name: D, url: d}, x]}\n  - [a]\n"

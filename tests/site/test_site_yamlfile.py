@@ -131,14 +131,22 @@ def test_a_declared_boolean_takes_the_words_foundry_takes(text: str, wanted: boo
     assert yamlfile.boolean(value(text)) is wanted
 
 
+def texts(node, key="x"):
+    return yamlfile.text_list(node, key, lambda *_: None)
+
+
+def maps(node, key="x"):
+    return yamlfile.map_list(node, key, lambda *_: None)
+
+
 @pytest.mark.parametrize(("convert", "text", "words"), [
     (yamlfile.boolean, '"true"', ['the text "true"', "true or false"]), (yamlfile.boolean, "1", ["the number 1"]),
     (yamlfile.boolean, "flase", ["flase"]), (yamlfile.boolean, "", ["nothing"]),
     (yamlfile.integer, '"16"', ["the text"]), (yamlfile.integer, "1e9", ["whole number"]), (yamlfile.integer, "9" * 30, ["whole"]),
     (yamlfile.number, ".nan", ["a number"]), (yamlfile.number, "no", ["no"]),
     (yamlfile.text, "[a, b]", ["a list", "text"]), (yamlfile.text, "{x: 1}", ["a map"]),
-    (yamlfile.text_list, "solo", ["solo", "list"]),
-    (yamlfile.text_list, "[[a]]", ["a list"]), (yamlfile.mapping, "[a]", ["a list", "a map"]),
+    (texts, "{a: b}", ["a map", "list"]), (texts, "[{a: b}]", ["a map"]),
+    (texts, "[[a]]", ["a list"]), (maps, "solo", ["solo", "list of maps"]), (yamlfile.mapping, "[a]", ["a list", "a map"]),
 ])
 def test_a_wrong_type_is_named_with_what_was_wanted(convert, text: str, words: list[str]) -> None:
     """C036 k6, C070."""
@@ -151,8 +159,8 @@ def test_a_wrong_type_is_named_with_what_was_wanted(convert, text: str, words: l
 
 def test_declared_text_stays_as_written() -> None:
     assert [yamlfile.text(value(t)) for t in ("1.10", "no", "12:30", "007", "~", "true")] == ["1.10", "no", "12:30", "007", "", "true"]
-    assert yamlfile.text_list(value("[no, 1.0, ~, ' ']")) == ["no", "1.0"]
-    assert yamlfile.text_list(value("")) == []
+    assert texts(value("[no, 1.0, ~, ' ']")) == ["no", "1.0"]
+    assert texts(value("")) == []
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Zl", "Zp"]), max_size=30)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cmsmcp.site.markdown.links import first_heading, foundry_slug, github_slug, scan
+from cmsmcp.site.markdown.links import Slugs, first_heading, foundry_slug, github_slug, scan
 
 REFERENCE = MarkdownIt("commonmark").enable("table")
 REFERENCE.normalizeLink = lambda url: url
@@ -85,6 +85,47 @@ def test_anchors_are_slugs_as_github_and_foundry_form_them_and_explicit_ids():
 def test_slugs_keep_combining_marks_and_drop_emoji():
     assert github_slug("हिन्दी लिपि 🚀") == "हिन्दी-लिपि-"
     assert foundry_slug("A -- B") == "a-b"
+
+
+@pytest.mark.parametrize(
+    ("headings", "wanted"),
+    [
+        (["Header", "Header 1", "Header"], ["header", "header-1", "header-2"]),
+        (["Header", "Header", "Header 1", "Header"], ["header", "header-1", "header-1-1", "header-2"]),
+        (["a 2", "a", "a", "a", "a 1"], ["a-2", "a", "a-1", "a-3", "a-1-1"]),
+        (["x", "X", "`x`", "*x*"], ["x", "x-1", "x-2", "x-3"]),
+        (["🎉", "🎉", "🎉 go", "go :tada:"], ["-1", "-go", "go-tada"]),
+        (["1", "1", "1-1"], ["1", "1-1", "1-1-1"]),
+    ],
+)
+def test_equal_headings_are_numbered_as_github_does(headings, wanted):
+    """GitHub's own order of counting, as its published slugger has it: a number that another heading bears is passed over."""
+    anchors = scan("\n\n".join(f"# {one}" for one in headings)).anchors
+    slugs = [slug for one in headings for slug in [github_slug(one)]]
+    assert len(slugs) == len(headings)
+    assert set(wanted) <= set(anchors)
+    ours = Slugs()
+    assert [found[0] for one in headings if (found := ours.of(one.strip("`*")))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("heading", "slug"),
+    [
+        ("What's new — v2?", "whats-new--v2"), ("a  b", "a--b"), ("a - b", "a---b"), ("snake_case‿tie", "snake_case‿tie"),
+        ("x² ½ ①", "x--"), ("Ⅷ Ⓐ 🄰", "ⅷ-ⓐ-🄰"), ("٣ ३ 3", "٣-३-3"), ("İstanbul", "i̇stanbul"), ("C++ & C#", "c--c"), ("a\tb", "ab"),
+        ("हिन्दी लिपि 🚀", "हिन्दी-लिपि-"), ("🚀 Launch", "-launch"), ("日本語の見出し。", "日本語の見出し"),
+        ("a\u200bb", "ab"), ("50% (half)", "50-half"),
+        ("/api/v1 → GET", "apiv1--get"), ("1.2.3", "123"), ("it's “quoted”", "its-quoted"), ("\u00a0x", "x"), ("—", ""),
+    ],
+)
+def test_a_heading_becomes_what_github_makes_of_it(heading, slug):
+    """Letters, marks, decimal digits, connectors and dashes stay; each blank is a dash; nothing is trimmed or joined."""
+    assert github_slug(heading) == slug
+
+
+def test_blanks_and_lines_of_a_heading_count_one_by_one():
+    anchors = scan("# a  b\n\ntwo\nlines\n===\n\n# Named twice {#chosen}\n").anchors
+    assert set(anchors) >= {"a--b", "a-b", "twolines", "two-lines", "chosen", "named-twice"}
 
 
 def test_text_is_plain_and_keeps_code_and_literal_marks():

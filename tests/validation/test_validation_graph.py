@@ -38,6 +38,30 @@ def test_a_theme_that_is_not_there_is_one_finding(folder, operate):
     assert [path for path, _ in site.findings("theme")] == ["themes/plain"]
 
 
+@pytest.mark.parametrize("config", ["name: t\n", "name: t\ntheme:\n", ""])
+def test_a_site_without_themes_has_nothing_wrong_with_it(folder, operate, config):
+    """Not to use themes, plugins, data or docs is no fault: something else may render the site."""
+    folder.write("content/config/site.yaml", config)
+    folder.write("content/pages/a.md", page())
+    operations = operate(folder.root).operations
+    report = operations.validate(Deadline(30))
+    assert (report["valid"], report["findings"]) == (True, [])
+    assert operations.health(Deadline(30))["status"] == "healthy"
+
+
+@pytest.mark.parametrize(("config", "theme"), [
+    ("theme: gone\n", None), ("theme: default\n", None), ("name: t\n", "themes/other/theme.yaml"),
+])
+def test_a_theme_that_is_named_or_needed_is_missed(folder, operate, config, theme):
+    folder.write("content/config/site.yaml", config)
+    if theme:
+        folder.write(theme, "name: other\n")
+    operations = operate(folder.root).operations
+    [finding] = operations.validate(Deadline(30))["findings"]
+    assert (finding["severity"], finding["check"]) == ("error", "theme") and "`theme` in site.yaml names it" in finding["message"]
+    assert operations.health(Deadline(30))["status"] == "degraded"
+
+
 def test_a_taxonomy_must_be_declared(folder, operate):
     folder.write("content/pages/a.md", page("tags: [x]\ntaxonomies:\n  flavour: [sweet]\n"))
     assert operate(folder.root).findings("taxonomy_inconsistency") == [("content/pages/a.md", 5)]

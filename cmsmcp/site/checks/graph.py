@@ -198,9 +198,9 @@ def _menu_nodes(survey: Survey) -> Mapping[str, Node]:
 
 def _entries(node: Node, depth: int = 0) -> Iterator[Scalar]:
     """The `url` of every entry that has a name, nested ones too."""
-    if not isinstance(node, Sequence) or depth > 8:
+    if depth > 8:
         return
-    for item in node.items:
+    for item in node.items if isinstance(node, Sequence) else [node]:
         entries: Mapping[str, Node] = item.entries if isinstance(item, YamlMapping) else {}
         url = entries.get("url")
         if isinstance(url, Scalar) and "name" in entries:

@@ -19,6 +19,7 @@ from cmsmcp.site.checks.survey import Survey
 from cmsmcp.site.docs import DocsFolder
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.paths import shown
+from cmsmcp.site.themes.reports import uses_themes
 
 MAX_PER_CHECK = 500
 """Findings returned of one check; the counts are always whole."""
@@ -115,10 +116,11 @@ def _reported(survey: Survey, reports: Reports) -> Iterator[Diagnostic]:
     config = survey.config
     theme_path = f"{config.themes_dir}/{config.theme}"
     try:
-        report = reports.themes.validate(None, survey.deadline)
-        yield from graph.from_reports("theme", report["diagnostics"], theme_path)
+        if uses_themes(config):
+            report = reports.themes.validate(None, survey.deadline)
+            yield from graph.from_reports("theme", report["diagnostics"], theme_path)
     except NotFound as fault:
-        yield Diagnostic(ERROR, "theme", theme_path, f"the active theme is not there: {fault.message}")
+        yield Diagnostic(ERROR, "theme", theme_path, f"the active theme is not there: {fault.message}; `theme` in site.yaml names it")
     yield from _plugin_findings(reports.plugins.records(survey.deadline), config.plugins_dir)
     try:
         DocsFolder(config).api_definition()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
+from difflib import get_close_matches
 
 from cmsmcp.site.config.reader import ConfigReader, is_component
-from cmsmcp.site.yaml.loader import Scalar
+from cmsmcp.site.model import WARNING, Diagnostic
+from cmsmcp.site.yaml.loader import Scalar, is_null
 
 # Folders and themes are not here: reading them as such refuses a blank.
 _REQUIRED = (
@@ -22,6 +24,11 @@ _FLOORS = {
 }
 _SEGMENT = re.compile(r"[a-zA-Z0-9._-]+\Z")
 _RELOAD_MODES = ("stream", "poll")
+OUR_BLOCKS = ("mcp", "api", "governance", "ops", "locales")
+_FOUNDRY_BLOCKS = frozenset(
+    {"admin", "backup", "build", "cache", "content", "deploy", "feed", "fields", "foundry", "menus", "params", "permalinks", "plugins",
+     "security", "seo", "server", "taxonomies"}
+)  # fmt: skip
 
 
 def check_config(read: ConfigReader) -> None:
@@ -34,6 +41,7 @@ def check_config(read: ConfigReader) -> None:
         value, node = read.integer(path), read.node(path)
         if value is not None and node is not None and value < floor and value != 0:
             read.fault(node, f"`{path}` is {value}; {floor} is the least")
+    _check_blocks(read)
     _check_feeds(read)
     _check_admin(read)
     _check_targets(read)
@@ -44,6 +52,18 @@ def check_config(read: ConfigReader) -> None:
     remote, branch = read.text("backup.git_remote_url", ""), read.node("backup.git_branch")
     if remote and isinstance(branch, Scalar) and branch.text and not branch.text.strip():
         read.fault(branch, "`backup.git_branch` must not be blank when `backup.git_remote_url` is set")
+
+
+def _check_blocks(read: ConfigReader) -> None:
+    """Unknown keys are left alone, but what is nearly the name of a block of ours was meant to be one. Without any `mcp` nothing is served,
+    which is told with its own question."""
+    ours = [block for block in OUR_BLOCKS if block != "mcp" or block in read.tree.entries]
+    for name, node in read.tree.entries.items():
+        if name not in OUR_BLOCKS and name not in _FOUNDRY_BLOCKS and not (isinstance(node, Scalar) and not is_null(node)):
+            near = get_close_matches(name.lower(), ours, n=1, cutoff=0.6 if len(name) < 5 else 0.75)
+            if near:
+                message = f'the key "{name[:60]}" is unknown. Did you mean "{near[0]}"?'
+                read.faults.append(Diagnostic(WARNING, "config", node.file, message, read.tree.key_lines.get(name, node.line)))
 
 
 def _check_feeds(read: ConfigReader) -> None:

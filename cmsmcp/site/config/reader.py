@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from cmsmcp.site.model import ERROR, Diagnostic
-from cmsmcp.site.yaml.loader import Mapping, Node, YamlFault, integer, is_null, mapping, text, text_list
+from cmsmcp.site.model import ERROR, WARNING, Diagnostic
+from cmsmcp.site.yaml.loader import Mapping, Node, YamlFault, integer, is_null, map_list, mapping, text, text_list
 
 T = TypeVar("T")
 
@@ -33,6 +33,15 @@ class ConfigReader:
             node = node.entries[part]
         return None if is_null(node) else node
 
+    def _text_list(self, node: Node, key: str) -> list[str]:
+        return text_list(node, key, self.warn)
+
+    def map_list(self, node: Node, key: str) -> list[Node]:
+        return map_list(node, key, self.warn)
+
+    def warn(self, node: Node, message: str) -> None:
+        self.fault(node, message, WARNING)
+
     def convert(self, converter: Callable[[Node, str], T], node: Node, path: str, default: T) -> T:
         try:
             return converter(node, self.prefix + path)
@@ -50,7 +59,7 @@ class ConfigReader:
 
     def texts(self, path: str, default: Iterable[str]) -> list[str]:
         node = self.node(path)
-        return list(default) if node is None else self.convert(text_list, node, path, list(default))
+        return list(default) if node is None else self.convert(self._text_list, node, path, list(default))
 
     def map(self, path: str) -> dict[str, Node]:
         node = self.node(path)

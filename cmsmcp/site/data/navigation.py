@@ -13,7 +13,7 @@ from typing import Any
 from cmsmcp.site.data.files import read_data
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig
 from cmsmcp.site.urls import normal_url
-from cmsmcp.site.yaml.loader import Mapping, Node, Sequence, YamlFault, is_null, text
+from cmsmcp.site.yaml.loader import Mapping, Node, YamlFault, is_null, map_list, text
 
 MAX_DEPTH = 3
 """Levels of a menu, as in Plank's navigation field; `get_navigation` publishes as many."""
@@ -50,15 +50,15 @@ class _Reading:
         self.count = 0
 
     def entries(self, node: Node, menu: str, depth: int) -> list[dict[str, Any]]:
-        if is_null(node):
+        try:
+            items = map_list(node, menu, lambda at, message: self.note(at, f"menu {message}", WARNING))
+        except YamlFault as fault:
+            self.note(node, f"menu {fault.message}", ERROR)
             return []
-        if not isinstance(node, Sequence):
-            self.note(node, f"menu {menu}: a list of entries is wanted", ERROR)
-            return []
-        if depth > MAX_DEPTH:
+        if items and depth > MAX_DEPTH:
             self.note(node, f"menu {menu}: entries more than {MAX_DEPTH} deep are left out", WARNING)
             return []
-        found = (self.entry(item, menu, depth) for item in node.items)
+        found = (self.entry(item, menu, depth) for item in items)
         return [entry for entry in found if entry is not None]
 
     def entry(self, node: Node, menu: str, depth: int) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from cmsmcp.site.data.files import read_data
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig
 from cmsmcp.site.urls import is_absolute, normal_path, normal_url, split_url
-from cmsmcp.site.yaml.loader import Mapping, Node, Sequence, YamlFault, boolean, integer, is_null, mapping, text
+from cmsmcp.site.yaml.loader import Mapping, Node, YamlFault, boolean, integer, is_null, map_list, mapping, text
 
 STATUSES = (301, 302, 307, 308)
 MAX_RULES = 10_000
@@ -57,16 +57,22 @@ def load_redirects(config: SiteConfig) -> tuple[list[Redirect], list[Diagnostic]
 
 
 def _items(node: Node | None, faults: list[Diagnostic]) -> list[Node]:
-    if isinstance(node, Mapping):
+    if isinstance(node, Mapping) and "from" not in node.entries:
         node = node.entries.get("redirects")
-    if node is None or is_null(node):
+    if node is None:
         return []
-    if not isinstance(node, Sequence):
-        faults.append(Diagnostic(ERROR, "redirects", node.file, "redirects are wanted as a list", node.line))
+
+    def warn(at: Node, message: str) -> None:
+        faults.append(Diagnostic(WARNING, "redirects", at.file, message, at.line))
+
+    try:
+        items = map_list(node, "redirects", warn)
+    except YamlFault as fault:
+        faults.append(Diagnostic(ERROR, "redirects", fault.file, fault.message, fault.line))
         return []
-    if len(node.items) > MAX_RULES:
-        faults.append(Diagnostic(WARNING, "redirects", node.file, f"more than {MAX_RULES} redirects; the rest are left out", node.line))
-    return node.items[:MAX_RULES]
+    if len(items) > MAX_RULES:
+        warn(node, f"more than {MAX_RULES} redirects; the rest are left out")
+    return items[:MAX_RULES]
 
 
 def _rule(node: Node) -> Redirect:

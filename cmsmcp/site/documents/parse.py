@@ -127,7 +127,7 @@ class _Reading:
                 values[name] = core_value(value)
                 continue
             try:
-                values[name] = read_value(field, value)
+                values[name] = read_value(field, value, self.warn)
             except YamlFault as fault:
                 self.add(ERROR, "field_type", fault.message, value, fatal=True)
                 self.unread.add(name)
@@ -156,8 +156,11 @@ class _Reading:
         return {name: terms for name, terms in found.items() if terms}
 
     def terms(self, key: str, node: Node) -> tuple[str, ...]:
-        terms: list[str] = self.convert(text_list, node, key, [])
+        terms: list[str] = self.convert(self.text_list, node, key, [])
         return tuple(dict.fromkeys(term.strip() for term in terms))
+
+    def text_list(self, node: Node, key: str) -> list[str]:
+        return text_list(node, key, self.warn)
 
     def text(self, key: str) -> str:
         node = self.entries.get(key)
@@ -189,6 +192,9 @@ class _Reading:
             self.add(ERROR, "field_type", fault.message, fault.line, fatal=True)
             self.unread.add(key)
             return default
+
+    def warn(self, node: Node, message: str) -> None:
+        self.add(WARNING, "field_type", message, node)
 
     def note(self, severity: str, check: str, message: str, node: Node) -> None:
         self.add(severity, check, message, node)

@@ -20,6 +20,9 @@ _DEFINITION = re.compile(
 )
 _HEADING_ID = re.compile(r" *+\{#([^\s{}]{1,128})\} *+$")
 _NOT_GITHUB = re.compile(r"[^a-z0-9 _-]+")
+_WORD = frozenset({"Mn", "Mc", "Me", "Nd", "Nl", "Pc"})
+_LETTERLIKE = (("\u24b6", "\u24e9"), ("\U0001f130", "\U0001f149"), ("\U0001f150", "\U0001f169"), ("\U0001f170", "\U0001f189"))
+"""Symbols that Unicode counts as alphabetic: circled, squared and enclosed letters."""
 _NOT_FOUNDRY = re.compile(r"[^a-z0-9\s-]+")
 _DASHES = re.compile(r"[\s-]+")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -62,7 +65,7 @@ def first_heading(body: str) -> str:
 
 
 class Slugs:
-    """Heading ids in one document: a second "Install" is `install-1`. Foundry collapses dashes and keeps a-z0-9 only."""
+    """Heading ids in one document, as GitHub and as Foundry number those that are equal: a second "Install" is `install-1`."""
 
     def __init__(self) -> None:
         self._github: dict[str, int] = {}
@@ -70,26 +73,40 @@ class Slugs:
 
     def of(self, heading: str) -> list[str]:
         github = github_slug(heading)
-        plain = github.isascii() and "_" not in github and "--" not in github and github.strip("-") == github
+        plain = github.isascii() and "_" not in github and "--" not in github and github.strip("-") == github and "\n" not in heading
         foundry = github if plain else foundry_slug(heading)
-        slugs = (_numbered(github, self._github), _numbered(foundry, self._foundry))
+        slugs = (_github_numbered(github, self._github), _foundry_numbered(foundry, self._foundry))
         return [slug for slug in dict.fromkeys(slugs) if slug]
 
 
 def github_slug(heading: str) -> str:
-    text = heading.strip().lower()
+    """Lower case, spaces as dashes; letters, marks, decimal digits, connectors and dashes stay, all else goes (Ruby's `\\p{Word}`)."""
+    text = heading.lower()
     if text.isascii():
         return _NOT_GITHUB.sub("", text).replace(" ", "-")
-    # Letters and numbers need no look at their category, which costs three times as much.
-    kept = (c for c in text if c.isalnum() or c in " -" or unicodedata.category(c)[0] == "M" or unicodedata.category(c) == "Pc")
-    return "".join(kept).replace(" ", "-")
+    return "".join(c for c in text if c in " -" or _is_word(c)).replace(" ", "-")
+
+
+def _is_word(sign: str) -> bool:
+    # Letters need no look at their category, which costs three times as much.
+    return sign.isalpha() or unicodedata.category(sign) in _WORD or any(first <= sign <= last for first, last in _LETTERLIKE)
 
 
 def foundry_slug(heading: str) -> str:
     return _DASHES.sub("-", _NOT_FOUNDRY.sub("", heading.strip().lower())).strip("-")
 
 
-def _numbered(slug: str, seen: dict[str, int]) -> str:
+def _github_numbered(slug: str, seen: dict[str, int]) -> str:
+    """GitHub's loop: a number that another heading has already is passed over."""
+    numbered = slug
+    while numbered in seen:
+        seen[slug] += 1
+        numbered = f"{slug}-{seen[slug]}"
+    seen[numbered] = 0
+    return numbered
+
+
+def _foundry_numbered(slug: str, seen: dict[str, int]) -> str:
     if not slug:
         return ""
     count = seen.get(slug, -1) + 1
@@ -100,7 +117,7 @@ def _numbered(slug: str, seen: dict[str, int]) -> str:
 def _without_id(heading: str) -> tuple[str, str | None]:
     """A heading's text without the id that it gives itself at its end (`{#id}`), and that id."""
     if heading.endswith("}") and (explicit := _HEADING_ID.search(heading[-160:])):
-        return heading[: heading.rindex("{#")], explicit.group(1)
+        return heading[: heading.rindex("{#")].rstrip(), explicit.group(1)
     return heading, None
 
 
@@ -144,11 +161,12 @@ class _Scanner:
         text, explicit = _without_id(block.text)
         if explicit is not None:
             self._anchors[explicit] = None
-        plain = " ".join(self._inline(text, block.line).split())
+        found = self._inline(text, block.line)
+        plain = " ".join(found.split())
         if plain:
             self._headings.append(plain)
             self._text.append(plain)
-            self._anchors.update(dict.fromkeys(self._slugs.of(plain)))
+            self._anchors.update(dict.fromkeys(self._slugs.of(found)))
 
     def _inline(self, text: str, line: int) -> str:
         return self._keep(read_inline(text, self._definitions), line) if has_markup(text) else text

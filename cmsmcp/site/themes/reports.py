@@ -20,6 +20,11 @@ ADMIN_THEMES = "admin-themes"
 MAX_NAMES_SHOWN = 20
 
 
+def uses_themes(config: SiteConfig) -> bool:
+    """Whether the site names a theme or has one. Without either the default one is not missed: something else renders the site."""
+    return bool(config.values.get("theme")) or bool(ThemeReports(config).names())
+
+
 class ThemeReports:
     """Themes of one configuration. `name=None` is the active theme; an unknown name raises NotFound with the names there are."""
 

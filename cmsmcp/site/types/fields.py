@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cmsmcp.site.times import read_moment
-from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, integer, is_null, mapping, number, text, text_list
+from cmsmcp.site.yaml.loader import Node, boolean, core_value, integer, is_null, map_list, mapping, number, text, text_list
+from cmsmcp.site.yaml.values import Warn
 
 TEXTS = frozenset({"string", "text", "richtext", "uid"})
 TYPES = TEXTS | {"number", "boolean", "datetime", "media", "media-gallery", "relation", "array", "navigation"}
@@ -49,8 +50,8 @@ class Field:
         return self.relation == "one-to-many"
 
 
-def read_value(field: Field, node: Node) -> Any:
-    """What front matter says for `field`; None for nothing. Raises YamlFault when it is of another type."""
+def read_value(field: Field, node: Node, warn: Warn) -> Any:
+    """What front matter says for `field`; None for nothing. Raises YamlFault when it is of another type; `warn` takes what is but odd."""
     if is_null(node):
         return None
     read = _READERS.get(field.type)
@@ -65,38 +66,36 @@ def read_value(field: Field, node: Node) -> Any:
     if field.inverse:
         return core_value(node)  # nothing may be given; `check_value` says so, whatever it is
     if field.type == "relation":
-        return text_list(node, field.name) if field.relation in MANY else text(node, field.name)
+        return text_list(node, field.name, warn) if field.relation in MANY else text(node, field.name)
+    if field.type == "media-gallery":
+        return text_list(node, field.name, warn)
     if field.type == "array":
-        return _read_items(field, node)
-    return _read_navigation(node, field.name) if field.type == "navigation" else core_value(node)
+        return _read_items(field, node, warn)
+    return _read_navigation(node, field.name, warn) if field.type == "navigation" else core_value(node)
 
 
 _READERS: Mapping[str, Callable[[Node, str], Any]] = {
-    **dict.fromkeys(TEXTS, text), "boolean": boolean, "media": text, "media-gallery": text_list,
+    **dict.fromkeys(TEXTS, text), "boolean": boolean, "media": text,
 }
 
 
-def _read_items(field: Field, node: Node) -> list[dict[str, Any]]:
-    if not isinstance(node, Sequence):
-        raise YamlFault(f"`{field.name}` is wanted as a list of maps", node.file, node.line, field.name)
+def _read_items(field: Field, node: Node, warn: Warn) -> list[dict[str, Any]]:
     known = {item.name: replace(item, name=f"{field.name}.{item.name}") for item in field.items}
     rows = []
-    for entry in node.items:
+    for entry in map_list(node, field.name, warn):
         values = mapping(entry, field.name)
-        rows.append({name: read_value(known[name], value) for name, value in values.items() if name in known})
+        rows.append({name: read_value(known[name], value, warn) for name, value in values.items() if name in known})
     return rows
 
 
-def _read_navigation(node: Node, name: str) -> list[dict[str, Any]]:
+def _read_navigation(node: Node, name: str, warn: Warn) -> list[dict[str, Any]]:
     """`[{label, href, items?}]`; other keys are left out. As deep as the file, which is bounded; the depth is `check_value`'s."""
-    if not isinstance(node, Sequence):
-        raise YamlFault(f"`{name}` is wanted as a list of maps with label and href", node.file, node.line, name)
     items = []
-    for entry in node.items:
+    for entry in map_list(node, name, warn):
         given = {key: value for key, value in mapping(entry, name).items() if not is_null(value)}
         item: dict[str, Any] = {key: text(given[key], f"{name}.{key}") for key in ("label", "href") if key in given}
         if "items" in given:
-            item["items"] = _read_navigation(given["items"], name)
+            item["items"] = _read_navigation(given["items"], f"{name}.items", warn)
         items.append(item)
     return items
 

@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.times import read_moment
 from cmsmcp.site.types.fields import ARRAY_TYPES, RELATIONS, TYPES, Field, plain_key_order
-from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, is_null, load, mapping, text, text_list
+from cmsmcp.site.yaml.loader import Node, Sequence, YamlFault, boolean, core_value, is_null, load, map_list, mapping, text, text_list
 
 SLUG = re.compile(r"[a-z][a-z0-9-]*\Z")
 NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -78,7 +78,7 @@ class ContentType:
 
 def _lines(entries: Mapping[str, Node], persisted: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     fields = entries.get("fields")
-    items = fields.items if isinstance(fields, Sequence) else []
+    items = fields.items if isinstance(fields, Sequence) else [fields] if fields is not None else []
     lines = {key: node.line for key, node in entries.items()}
     return lines | {f"fields.{options['name']}": item.line for options, item in zip(persisted, items, strict=False)}
 
@@ -140,15 +140,14 @@ class TypeReader:
         return values
 
     def fields(self, node: Node | None) -> tuple[tuple[Field, ...], list[dict[str, Any]]]:
-        if node is None or is_null(node):
+        if node is None:
             return (), []
-        if not isinstance(node, Sequence):
-            raise YamlFault("`fields` is wanted as a list of maps", node.file, node.line, "fields")
-        if len(node.items) > MAX_FIELDS:
+        items = map_list(node, "fields", self.warn)
+        if len(items) > MAX_FIELDS:
             raise YamlFault(f"a type has at most {MAX_FIELDS} fields", node.file, node.line, "fields")
         found: list[tuple[Field, Node]] = []
         persisted, seen = [], set()
-        for item in node.items:
+        for item in items:
             options = self.options(item, TYPES)
             if options is None:
                 continue
@@ -189,13 +188,12 @@ class TypeReader:
         if key == "required":
             return boolean(node, key)
         if key == "allowedTypes":
-            kinds = text_list(node, key)
+            kinds = text_list(node, f"{name}.{key}", self.warn)
             self.require(set(kinds) <= MEDIA_KINDS, f"`allowedTypes` of {name} takes {', '.join(sorted(MEDIA_KINDS))}", node)
             return kinds
         if key == "arrayFields":
-            if not isinstance(node, Sequence):
-                raise YamlFault(f"`arrayFields` of {name} is wanted as a list of maps", node.file, node.line, key)
-            return [options for item in node.items[:MAX_FIELDS] if (options := self.options(item, ARRAY_TYPES)) is not None]
+            items = map_list(node, f"{name}.{key}", self.warn)
+            return [options for item in items[:MAX_FIELDS] if (options := self.options(item, ARRAY_TYPES)) is not None]
         if key in _TEXT_OPTIONS:
             value = text(node, key).strip()
             choices = _CHOICES.get(key)
@@ -212,6 +210,9 @@ class TypeReader:
     def require(self, right: bool, message: str, node: Node | None) -> None:
         if not right:
             self.note(message, node)
+
+    def warn(self, node: Node, message: str) -> None:
+        self.note(message, node, WARNING)
 
     def note(self, message: str, node: Node | None, severity: str = ERROR) -> None:
         self.faults.append(Diagnostic(severity, "content_type", self.path, message, node.line if node is not None else 1))

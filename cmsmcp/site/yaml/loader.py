@@ -13,11 +13,11 @@ from typing import Any
 import yaml
 
 from cmsmcp.site.yaml.nodes import Mapping, Node, Scalar, Sequence, YamlFault
-from cmsmcp.site.yaml.values import boolean, core_value, integer, is_null, mapping, number, text, text_list
+from cmsmcp.site.yaml.values import boolean, core_value, integer, is_null, map_list, mapping, number, text, text_list
 
 __all__ = [
     "Mapping", "Node", "Scalar", "Sequence", "YamlFault", "load",
-    "boolean", "core_value", "integer", "is_null", "mapping", "number", "text", "text_list",
+    "boolean", "core_value", "integer", "is_null", "map_list", "mapping", "number", "text", "text_list",
 ]
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -5,8 +5,10 @@ A converter raises YamlFault with the value's kind and what was wanted; `key` na
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from cmsmcp.site.yaml.nodes import Mapping, Node, Scalar, Sequence, YamlFault
@@ -24,6 +26,7 @@ _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _INT64 = 1 << 63
 _LONGEST = 400
+_LONGEST_SHOWN = 100
 
 
 def core_value(node: Node) -> Any:
@@ -71,13 +74,33 @@ def number(node: Node, key: str | None = None) -> int | float:
     raise _unwanted(node, "a number", key)
 
 
-def text_list(node: Node, key: str | None = None) -> list[str]:
-    """A list of scalars; null is []. A lone scalar is a fault: `tags: solo` is a slip that must be seen. Blank items are dropped."""
+Warn = Callable[[Node, str], None]
+"""Takes a node and one line on how it should be written."""
+
+
+def text_list(node: Node, key: str, warn: Warn) -> list[str]:
+    """A list of scalars; null is []. A single text is a list of one, with a warning. Blank items are dropped."""
+    if isinstance(node, Mapping):
+        raise _unwanted(node, 'a list of texts, such as ["one", "two"],', key)
+    if isinstance(node, Sequence):
+        return [item for item in (text(entry, key) for entry in node.items) if item.strip()]
+    single = text(node, key)
+    if not single.strip():
+        return []
+    warn(node, f"`{key}` is a single text and is taken as a list of one; write {_as_list(single)}")
+    return [single]
+
+
+def map_list(node: Node, key: str, warn: Warn) -> list[Node]:
+    """The items of a list of maps, whatever they are; null is []. A single map is a list of one, with a warning."""
     if is_null(node):
         return []
-    if not isinstance(node, Sequence):
-        raise _unwanted(node, "a list of texts", key)
-    return [item for item in (text(entry, key) for entry in node.items) if item.strip()]
+    if isinstance(node, Sequence):
+        return node.items
+    if not isinstance(node, Mapping):
+        raise _unwanted(node, "a list of maps, each beginning with `- `,", key)
+    warn(node, f"`{key}` is a single map and is taken as a list of one; begin it with `- `")
+    return [node]
 
 
 def mapping(node: Node, key: str | None = None) -> dict[str, Node]:
@@ -130,3 +153,12 @@ def _in_range(value: int, source: str) -> int | str:
 def _unwanted(node: Node, wanted: str, key: str | None) -> YamlFault:
     name = f"`{key}` is" if key else "this is"
     return YamlFault(f"{name} {kind_of(node)}, but {wanted} is wanted", node.file, node.line, key)
+
+
+def _as_list(single: str) -> str:
+    """How a list is spelled in YAML, TOML and JSON alike. A text with commas may have been meant as several."""
+    if len(single) > _LONGEST_SHOWN:
+        return '["…"], with the text between the quotes'
+    several = [part.strip() for part in single.split(",") if part.strip()]
+    one = json.dumps([single.strip()], ensure_ascii=False)
+    return one if len(several) < 2 else f"{json.dumps(several, ensure_ascii=False)}, or {one} if it is one"
