@@ -6,19 +6,18 @@ import csv
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cmsmcp.governance.audit import FIELDS
-from cmsmcp.processes.private_redis import find_server
+from tests.http.conftest import until
+from tests.redis_servers import ShippedRedis
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,23 +27,17 @@ def call(name: str, **arguments: Any) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Path]:
-    """The socket of a Redis with config/redis.conf and config/users.acl."""
-    folder = Path(tempfile.mkdtemp(prefix="ca-", dir="/tmp"))
-    users = (ROOT / "config/users.acl").read_text().replace("APP_PASSWORD", "app-FAKE").replace("DASHBOARD_PASSWORD", "dash-FAKE")
-    (folder / "users.acl").write_text(users)
-    options = ["--port", "0", "--unixsocket", str(folder / "s"), "--dir", str(folder), "--aclfile", str(folder / "users.acl")]
-    process = subprocess.Popen([find_server(), str(ROOT / "config/redis.conf"), *options], stdout=subprocess.DEVNULL)
-    yield folder / "s"
-    process.kill()
-    process.wait()
-    shutil.rmtree(folder)
+def guarded() -> Iterator[ShippedRedis]:
+    made = ShippedRedis()
+    made.start()
+    yield made
+    made.remove()
 
 
 @pytest.fixture(scope="module")
-def audited(new_place: Any, start: Any, guarded: Path) -> Any:
+def audited(new_place: Any, start: Any, guarded: ShippedRedis) -> Any:
     """A server that works as the app's user, after one call that went well, one refused and one with a formula for a value."""
-    place = new_place().with_(REDIS_URL=f"unix://cmsmcp:app-FAKE@{guarded}", CMSMCP_SECRET_KEY="k" * 40)
+    place = new_place().with_(REDIS_URL=guarded.url, CMSMCP_SECRET_KEY="k" * 40)
     server = start(place, "--workers", "2")
     headers = {"Authorization": f"Bearer {place.token('--scope', 'read:content')}"}
     assert server.post(call("list_documents", limit=1), headers).status == 200
@@ -77,11 +70,11 @@ def test_export_gives_every_record_as_json_lines_or_csv(audited: Any) -> None:
     assert wrong.returncode == 2 and "24h" in wrong.stderr
 
 
-def test_the_example_reader_follows_as_the_dashboards_user(audited: Any, guarded: Path) -> None:
+def test_the_example_reader_follows_as_the_dashboards_user(audited: Any, guarded: ShippedRedis) -> None:
     """Run as docs/audit.md says, from the beginning, then on to what happens while it runs."""
     key = audited.place.run("audit", "key", "--site", str(audited.place.site)).stdout.strip()
     line = [sys.executable, str(ROOT / "examples/audit_reader.py"), key, "0"]
-    environment = {**os.environ, "REDIS_URL": f"unix://dashboard:dash-FAKE@{guarded}"}
+    environment = {**os.environ, "REDIS_URL": guarded.dashboard_url}
     reader = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert reader.stdout is not None
@@ -110,6 +103,36 @@ def test_tail_follows(audited: Any) -> None:
     finally:
         tail.terminate()
         tail.wait(10)
+
+
+def assert_all_is_there_after(server: Any, redis: ShippedRedis, end: Callable[[], None]) -> None:
+    """A token still opens, one that was revoked still does not, and the audit has every record, none twice."""
+
+    def tokens() -> str:
+        return server.place.run("tokens", "list", "--site", site).stdout
+
+    def records() -> list[str]:
+        return server.place.run("audit", "export", "--site", site, "--since", "1h").stdout.splitlines()
+
+    site = str(server.place.site)
+    good, revoked = ({"Authorization": f"Bearer {server.place.token()}"} for _ in range(2))
+    assert server.post(call("get_navigation"), good).status == server.post(call("get_navigation"), revoked).status == 200
+    last = json.loads(records()[-1])["token"]
+    assert server.place.run("tokens", "revoke", "--site", site, last).returncode == 0
+    before = tokens(), records()
+    until(redis.written)
+    end()
+    redis.start()
+    assert (tokens(), records()) == before
+    until(lambda: server.post(call("get_navigation"), good).status == 200)
+    assert server.post(call("get_navigation"), revoked).status == 401
+    assert len(records()) == len(before[1]) + 3, "intent, outcome, and the refusal of the revoked one"
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_tokens_and_audit_outlast_a_restart_of_redis(audited: Any, guarded: ShippedRedis, how: str) -> None:
+    """With the shipped files; docs/operations.md, Redis."""
+    assert_all_is_there_after(audited, guarded, getattr(guarded, how))
 
 
 def test_the_file_of_a_stdio_server_is_read_where_there_is_no_redis(new_place: Any) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,41 +14,11 @@ from typing import Any
 
 import pytest
 
-from cmsmcp.processes.private_redis import find_server
-from cmsmcp.state.redis.client import Client
+from tests.redis_servers import RedisServer
 
 PING = b'{"jsonrpc":"2.0","id":41,"method":"ping"}'
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}}).encode()
 HEAL_SECONDS = 2.0
-
-
-class Redis:
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="co-", dir="/tmp"))
-        self.url = f"unix://{self.folder / 's'}"
-        self.start()
-
-    def start(self) -> None:
-        options = ["--port", "0", "--unixsocket", str(self.folder / "s"), "--dir", str(self.folder), "--save", "", "--appendonly", "yes"]
-        self.process = subprocess.Popen([find_server(), *options, "--loglevel", "nothing"], stdout=subprocess.DEVNULL)
-        until(self._answers)
-
-    def _answers(self) -> bool:
-        try:
-            return self.command("PING") == b"PONG"
-        except Exception:  # noqa: BLE001 - not up yet
-            return False
-
-    def command(self, *words: str) -> Any:
-        client = Client(self.url, timeout=2.0)
-        try:
-            return client.call(*words)
-        finally:
-            client.close()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 def until(condition: Callable[[], Any], seconds: float = 10.0) -> float:
@@ -63,12 +30,19 @@ def until(condition: Callable[[], Any], seconds: float = 10.0) -> float:
     return time.monotonic() - began
 
 
+class Redis(RedisServer):
+    """Keeps its data."""
+
+    def start(self, *options: str) -> None:
+        super().start("--appendonly", "yes", *options)
+
+
 @pytest.fixture(scope="module")
 def redis() -> Iterator[Redis]:
     made = Redis()
+    made.start()
     yield made
-    made.kill()
-    shutil.rmtree(made.folder)
+    made.remove()
 
 
 @pytest.fixture(scope="module")

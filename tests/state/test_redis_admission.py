@@ -129,7 +129,7 @@ def test_a_redis_that_is_gone_is_unavailable_at_once_and_heals_by_itself(own_red
     client = Client(own_redis.url)
     admission = RedisAdmission(client, Policy(rate=FAST), "s")
     assert admission.admit(ask("a")).reason is None
-    own_redis.stop()
+    own_redis.kill()
     slowest = 0.0
     for number in range(50):
         began = time.monotonic()
@@ -154,7 +154,7 @@ def test_a_restart_that_nobody_noticed_costs_no_refusal(own_redis: Any) -> None:
     """A line that was closed while idle is opened anew, not used."""
     client = Client(own_redis.url)
     assert client.call("PING") == b"PONG"
-    own_redis.stop()
+    own_redis.kill()
     own_redis.start()
     line = client._line
     assert line is not None
@@ -189,7 +189,7 @@ def test_a_revocation_that_cannot_be_written_is_an_error(own_redis: Any) -> None
     client.call("REPLICAOF", "127.0.0.1", "1")
     with pytest.raises(Unavailable, match="Nothing was changed"):
         tokens.revoke("j1")
-    own_redis.stop()
+    own_redis.kill()
     with pytest.raises(Unavailable):
         tokens.revoke("j1")
     client.close()

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +23,8 @@ from cmsmcp.state.redis.events import RedisEvents
 from cmsmcp.state.redis.keys import Keys
 from cmsmcp.state.redis.replies import RedisReplies
 from cmsmcp.state.redis.sessions import RedisSessions
+from tests.redis_servers import ShippedRedis
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 10.0
 
 
@@ -94,7 +93,7 @@ def test_a_killed_redis_that_comes_back_empty_means_missed_and_then_all_is_heard
     a, b = ear(), ear()
     a.say(1)
     until(lambda: a.heard == b.heard == [1])
-    own_redis.stop()
+    own_redis.kill()
     until(lambda: not a.says("lost"))
     own_redis.start()
     until(lambda: "missed" in a.heard and "missed" in b.heard)
@@ -109,14 +108,14 @@ def test_a_redis_that_kept_its_data_means_nothing_is_missed(own_redis: Any, ear:
     a, b = ear(), ear()
     a.say(1)
     until(lambda: a.heard == b.heard == [1])
-    own_redis.stop()
+    own_redis.kill()
     own_redis.start("--appendonly", "yes", "--appendfsync", "always")
     until(lambda: "missed" in a.heard and "missed" in b.heard)
     until(lambda: a.says(2))
     until(lambda: a.heard[-1:] == b.heard[-1:] == [2])
     for each in (a, b):
         each.heard.clear()
-    own_redis.stop()
+    own_redis.kill()
     own_redis.start("--appendonly", "yes", "--appendfsync", "always")
     until(lambda: b.says(3))
     until(lambda: 3 in a.heard and 3 in b.heard)
@@ -141,7 +140,7 @@ def test_a_stalled_redis_loses_nothing_and_costs_nothing(own_redis: Any, ear: Ca
 
 
 def test_a_redis_that_was_away_at_first_is_followed_when_it_comes(own_redis: Any, ear: Callable[[], Ear]) -> None:
-    own_redis.stop()
+    own_redis.kill()
     a = ear()
     own_redis.start()
     until(lambda: a.heard == ["missed"])
@@ -215,14 +214,9 @@ def test_no_key_shows_a_session_and_each_expires(client: Client, site: str) -> N
         assert client.call("PTTL", key) > 0, key
 
 
-def test_the_apps_user_may_do_all_of_it(own_redis: Any) -> None:
+def test_the_apps_user_may_do_all_of_it(shipped: ShippedRedis) -> None:
     """config/users.acl, on the shipped configuration."""
-    acl = own_redis.folder / "users.acl"
-    acl.write_text((ROOT / "config/users.acl").read_text().replace("_PASSWORD", "-FAKE"))
-    own_redis.stop()
-    url = f"unix://cmsmcp:APP-FAKE@{own_redis.socket}?db=1"
-    own_redis.start_as(str(ROOT / "config/redis.conf"), url, "--aclfile", str(acl))
-    a = Ear(url)
+    a = Ear(f"{shipped.url}?db=1")
     a.say(1)
     until(lambda: a.heard == [1])
     a.bus.close()

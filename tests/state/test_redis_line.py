@@ -209,7 +209,7 @@ def test_what_was_posted_and_lost_is_sent_once_more_on_the_next_line(own_redis: 
     os.kill(own_redis.process.pid, signal.SIGSTOP)
     client.post([("RPUSH", "said", "a")])
     client.post([("RPUSH", "said", "b")])
-    own_redis.stop()
+    own_redis.kill()
     own_redis.start()
     with pytest.raises(Unavailable):
         client.call("PING")
@@ -225,7 +225,7 @@ def test_what_is_lost_twice_is_counted(own_redis: Any) -> None:
     line = client._line
     assert line is not None
     line.send([("SET", "a", "2")], awaited=False, again=True)
-    own_redis.stop()
+    own_redis.kill()
     client.close()
     assert client.unacknowledged == 1
 

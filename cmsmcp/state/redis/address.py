@@ -36,8 +36,11 @@ class Address:
     options: Mapping[str, Any] = field(repr=False)
 
     def connection(self, timeout: float) -> Any:
-        """A connection that is not yet open, with one limit in seconds for connecting and for each read and write. It never retries."""
-        return self.kind(socket_timeout=timeout, socket_connect_timeout=timeout, protocol=2, **self.options)
+        """A connection that is not yet open, with one limit in seconds for connecting and for each read and write. It never retries.
+
+        It does not say which library it is (`CLIENT SETINFO`): Redis 7.0 does not know that command, and no user needs a right to it.
+        """
+        return self.kind(socket_timeout=timeout, socket_connect_timeout=timeout, protocol=2, driver_info=None, **self.options)
 
 
 def parse_address(url: str) -> Address:
