@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cmsmcp.core.entries import OWN_FIELDS
-from cmsmcp.governance.names import claim, is_secret
+from cmsmcp.governance.redaction.names import claim, is_secret
 
 TEXT = frozenset({"string", "text", "uid", "media"})
 NUMBER, BOOLEAN, DATETIME, RELATION, RICHTEXT = "number", "boolean", "datetime", "relation", "richtext"

@@ -14,8 +14,8 @@ from marshmallow.fields import Field
 
 from cmsmcp.core.entries import OWN_FIELDS
 from cmsmcp.core.ports import STATUSES
-from cmsmcp.governance.names import claim, is_secret
 from cmsmcp.governance.redaction import PAIR_NAMES, PAIR_VALUES
+from cmsmcp.governance.redaction.names import claim, is_secret
 from cmsmcp.schema.catalog import Catalog, Kind
 from cmsmcp.schema.common import MediaSchema, NavigationItemSchema
 from cmsmcp.schema.fields import Component, Mixed, Moment, Number, OrText, Text, Truth, Whole

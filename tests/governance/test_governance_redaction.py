@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cmsmcp.governance.names import words
 from cmsmcp.governance.redaction import MARK, redact
+from cmsmcp.governance.redaction.names import words
 
 C054 = {
     "accessToken": "S3CR3T-01",
@@ -267,3 +267,45 @@ def test_a_large_page_is_swept_in_linear_time() -> None:
         began = time.process_time()
         redact({"body": text})
         assert time.process_time() - began < 1.0, piece
+
+
+@pytest.mark.parametrize("text", [
+    'var password := "hunter2Zq"', "<password>hunter2Zq</password>", "| password | hunter2Zq |", "`password` `hunter2Zq`",
+    "password:\n  hunter2Zq", "password: |\n  hunter2Zq\n", "define('password','hunter2Zq')", "run x --apiKey hunter2Zq",
+    '{\\"password\\":\\"hunter2Zq\\"}', "password=>'hunter2Zq'", '{"name":"password","value":"hunter2Zq"}',
+    '{"value":"hunter2Zq","name":"password"}', "https://hunter2Zq012345678@host/x.git", "amqp://app:a@hunter2Zq@queue",
+    "amqp://app:hunter2Zq@b@queue", "hvs.CAESIhunter2Zq0123456789abcdef", "lin_api_hunter2Zq0123456789abcdef",
+    "dp.pt.hunter2Zq0123456789abcdefghijklmnop0123456", "machine h login bob password hunter2Zq", '"auth": "aHVudGVyhunter2Zq="',
+    "bob:$apr1$abcdefgh$hunter2Zq0123456789ab/", "-----BEGIN RSA PRIVATE KEY-----MIIEowhunter2Zqabcdefghijklmn",
+    'So {"password": "hunter2Zq", "x": 1} is sent.', "password=hunter2Zq-x host=db user=a", "host=db password=hunter2Zq-x user=a",
+    "<add key='password' value='hunter2Zq'/>", "<td>password</td><td>hunter2Zq</td>", 'os.Setenv("PASSWORD", "hunter2Zq")',
+    "${PASSWORD:-hunter2Zq}", "**Password:** hunter2Zq", "&quot;password&quot;:&quot;hunter2Zq&quot;", "API key: hunter2Zq",
+    "passwords:\n  - hunter2Zq\n", "tokens: ['hunter2Zq', 'x']", "the password is hunter2Zq", "identified by 'hunter2Zq'",
+], ids=lambda text: text[:40])
+@pytest.mark.parametrize("around", ["{}", "Some words.\n\n{}\n\nMore words.", "A sentence of many.\n" * 300 + "{}\nAnd more."],
+                         ids=["alone", "in a page", "in a long page"])
+def test_no_way_of_writing_it_down_hides_a_secret(text: str, around: str) -> None:
+    """docs/rules.md, Redaction: whatever joins a name to its value, and however long the text around it is."""
+    clean = redact({"body": around.replace("{}", text)})["body"]
+    assert SECRET not in clean
+    assert redact(clean) == clean
+
+
+@pytest.mark.parametrize("name", [
+    "auth", "basicAuth", "consumerKey", "appKey", "clientKey", "PGPASSWORD", "pw", "bindpw", "psk", "wifiKey", "passwort", "recoveryCode",
+    "mfaCode", "seedPhrase", "iban", "cvv", "contraseña", "mot_de_passe", "пароль", "密码", "パスワード", "hasło", "MYSQL_PWD",
+])
+def test_names_of_secrets_are_known_in_other_words_and_languages(name: str) -> None:
+    for value in ({name: SECRET}, f"{name}={SECRET}", f"x\n{name}: {SECRET}\ny"):
+        assert SECRET not in str(redact({"body": value}))
+
+
+@pytest.mark.parametrize("kept", [
+    "accesskey=s1", "authorization: required2", "credentials: [MD, PhD]", "password: Tips", "NOPASSWD: ALL",
+    {"accesskey": "s1", "authorization": "required2", "credentials": ["MD", "PhD"], "password": "Tips"},
+    '<button accesskey="s">', "'password' => 'required|min:8|confirmed'", '"password": "Enter your password"', "password: string;",
+    "access key: Alt+Shift+1",
+], ids=str)
+def test_what_is_written_like_a_secret_and_is_none_stays(kept: object) -> None:
+    for value in (kept, [kept], {"body": f"Some\n{kept}\nmore"}) if isinstance(kept, str) else (kept,):
+        assert redact(value) == value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cmsmcp.governance.names import is_secret
+from cmsmcp.governance.redaction.names import is_secret
 
 MAX_PROPERTIES = 32
 MAX_TEXT = 20_000

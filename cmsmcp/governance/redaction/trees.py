@@ -1,7 +1,7 @@
 """Take secrets out of a JSON value: by the name of a key, and by what a string looks like (F40, C054).
 
-Knows rules, nothing of where a value came from or goes. Names are read in tokens (`names.py`), never by substring; patterns
-live in `patterns.py`. Structure and key names stay: a masked string becomes `MARK`, a masked number null, and a boolean under
+Knows rules, nothing of where a value came from or goes. Names are read in words (`names.py`), never by substring; strings are read by
+`texts.py`. Structure and key names stay: a masked string becomes `MARK`, a masked number null, and a boolean under
 a secret name is a setting, not a secret (`password_hashes: true`). Redacting twice changes nothing.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from cmsmcp.governance.names import claim, is_count, is_secret
-from cmsmcp.governance.patterns import MARK, is_placeholder, redact_text
+from cmsmcp.governance.redaction.names import claim, is_count, is_secret
+from cmsmcp.governance.redaction.texts import MARK, redact_text
+from cmsmcp.governance.redaction.values import is_label, is_made, is_placeholder
 
 __all__ = ["MARK", "redact"]
 
@@ -29,10 +30,14 @@ PAIR_NAMES = ("name", "key", "header")
 PAIR_VALUES = ("value", "values")
 SAMPLES = ("example", "examples", "default", "const")
 """What a declaration of a secret holds of it; `example: <your key>` is none."""
-_LOOKS = {
-    "text": re.compile(r".", re.DOTALL),
-    "code": re.compile(r"(?=\D{0,64}\d)\S{4,64}\Z"),
-    "pairs": re.compile(r"\s*[^\s=;]{1,256}=\S"),
+_CREDENTIALS = re.compile(r"[^\s:/]{1,100}:[^\s/][^\s]{2,300}\Z")
+_SCHEME = re.compile(r"(?i)\s*(?:bearer|basic|token|digest|apikey)\s+\S")
+_LOOKS: dict[str, Callable[[str], object]] = {
+    "text": bool,
+    "code": re.compile(r"(?=\D{0,64}\d)\S{4,64}\Z").match,
+    "pairs": re.compile(r"\s*[^\s=;]{1,256}=\S").match,
+    "made": lambda text: is_made(text) or _CREDENTIALS.match(text),
+    "header": lambda text: is_made(text) or _SCHEME.match(text),
 }
 """By claim (`names.claim`): what a text starts with to be a secret."""
 
@@ -116,7 +121,7 @@ def _without_claimed(key: Any, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [one if isinstance(one, Mapping | list | tuple) else _without_claimed(key, one) for one in value]
     if isinstance(value, str):
-        return MARK if value and _LOOKS[claimed].match(value) else value
+        return MARK if value and _LOOKS[claimed](value) else value
     if isinstance(value, int) and not isinstance(value, bool) and claimed == "code":
         return None if value >= 1000 else value
     return value
@@ -129,7 +134,7 @@ def _is_count(key: str, child: Any) -> bool:
 
 def _mask(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return MARK if value else value
+        return value if not value or (is_label(value) and " " not in value) else MARK
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, Mapping):
@@ -144,7 +149,7 @@ def _text(text: str, nested: int) -> str:
         return text
     if nested < MAX_NESTED and text.lstrip()[:1] in ("{", "[", '"'):
         if not _may_name_secrets(text):
-            return redact_text(text, quoted=False)
+            return redact_text(text)
         text = _nested_json(text, nested + 1)
     return redact_text(text)
 
