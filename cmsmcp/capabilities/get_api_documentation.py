@@ -21,7 +21,7 @@ class Output(Schema):
 
 @tool(
     scope="read:docs", audit="docs.api", title="Get API documentation", input=Input, output=Output,
-    hint="Ask for one path of the definition with path.",
+    hint="Ask for one path of the definition with path.", isolated=True,
 )
 def get_api_documentation(arguments, call: Call):
     """Read the API definition (OpenAPI), whole or one path of it."""

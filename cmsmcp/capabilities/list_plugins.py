@@ -17,7 +17,7 @@ class Output(PageOutput):
     items = fields.List(fields.Nested(PluginSummarySchema), required=True)
 
 
-@tool(scope="read:plugins", audit="plugins.list", title="List plugins", input=Input, output=Output)
+@tool(scope="read:plugins", audit="plugins.list", title="List plugins", input=Input, output=Output, isolated=True)
 def list_plugins(arguments, call: Call):
     """List plugins by name with status, health and risk; get_plugin_status has the whole report."""
     records = call.site.plugins.records(call.deadline)

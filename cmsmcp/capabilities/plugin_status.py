@@ -8,7 +8,7 @@ from cmsmcp.core.capability import Call, resource
 @resource(
     "foundry://plugins/{name}", scope="read:plugins", audit="plugins.read", title="Plugin status", output=PluginSchema,
     example={"name": "toc"}, complete={"name": plugins},
-    topics=lambda variables: [f"plugins/{variables['name']}"],
+    topics=lambda variables: [f"plugins/{variables['name']}"], isolated=True,
 )
 def plugin_status(variables, call: Call):
     """One plugin's manifest, permissions, security findings and diagnostics."""

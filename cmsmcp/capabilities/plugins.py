@@ -13,7 +13,7 @@ class Output(Schema):
 @resource(
     "foundry://plugins", scope="read:plugins", audit="plugins.list", title="Plugins", output=Output,
     hint="Use list_plugins and get_plugin_status instead.",
-    topics=lambda _variables: ["plugins"],
+    topics=lambda _variables: ["plugins"], isolated=True,
 )
 def plugins(_variables, call: Call):
     """Every plugin with its whole report."""

@@ -8,7 +8,7 @@ from cmsmcp.core.capability import Call, resource
 @resource(
     "foundry://themes/{name}/manifest", scope="read:themes", audit="themes.read", title="Theme manifest", output=ManifestSchema,
     example={"name": "default"}, complete={"name": themes},
-    topics=lambda variables: [f"themes/{variables['name']}"],
+    topics=lambda variables: [f"themes/{variables['name']}"], isolated=True,
 )
 def theme_manifest(variables, call: Call):
     """A theme's manifest with its defaults filled in."""

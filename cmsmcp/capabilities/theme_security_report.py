@@ -8,7 +8,7 @@ from cmsmcp.core.capability import Call, resource
 @resource(
     "foundry://themes/{name}/security-report", scope="read:themes", audit="themes.security", title="Theme security report",
     output=SecurityReportSchema, example={"name": "default"}, complete={"name": themes},
-    topics=lambda variables: [f"themes/{variables['name']}"],
+    topics=lambda variables: [f"themes/{variables['name']}"], isolated=True,
 )
 def theme_security_report(variables, call: Call):
     """The external assets and requests found in a theme, against those it declares, and the resulting CSP."""

@@ -33,7 +33,7 @@ class Output(Schema):
 
 @tool(
     scope="read:ops", audit="ops.validate", title="Validate configuration", input=Input, output=Output,
-    hint="Lower limit, or narrow with severity or check.", task="optional",
+    hint="Lower limit, or narrow with severity or check.", task="optional", isolated=True,
 )
 def validate_configuration(arguments, call: Call):
     """Check configuration, active theme, plugins, documents and links; each finding names file and line."""

@@ -14,7 +14,10 @@ class Output(Schema):
     diagnostics = diagnostics(required=True)
 
 
-@tool(scope="read:themes", audit="themes.validate", title="Validate theme", input=ThemeInput, output=Output, example={"name": "default"})
+@tool(
+    scope="read:themes", audit="themes.validate", title="Validate theme", input=ThemeInput, output=Output, example={"name": "default"},
+    isolated=True,
+)
 def validate_theme(arguments, call: Call):
     """Check a theme's layouts, slots, field contracts and templates, without applying anything."""
     return call.site.themes.validate(arguments.get("name"), call.deadline)

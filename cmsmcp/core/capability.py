@@ -73,6 +73,9 @@ class Capability:
     dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns `Text`, or a
     mapping that is dumped through `output` and written as JSON (`indent`: by two spaces).
 
+    `isolated`: its work runs in a child that is killed at the deadline (`core.placing`), because it computes without looking up, for
+    longer than others may wait. Such a one neither talks nor returns Blocks.
+
     `blocks`: a tool that has no output schema, because it returns Blocks.
 
     A prompt's `input` has string fields alone, each described; its function returns a text, or messages as MCP has them.
@@ -107,6 +110,7 @@ class Capability:
     hint: str = "Ask for less."
     is_prompt: bool = False
     blocks: bool = False
+    isolated: bool = False
     talks: bool = False
     requires: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None

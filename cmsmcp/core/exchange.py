@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cmsmcp.core.out import Out
 from cmsmcp.core.overdue import Overdue
-from cmsmcp.core.ports import Admission, Caller, Site
+from cmsmcp.core.ports import Admission, Caller, Runner, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol.eras import Era
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Ports:
     """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`.
 
-    `overdue` is one for all doors of a process.
+    `overdue` is one for all doors of a process. `runner`: None where all work is done in this process.
     """
 
     policy: Policy
@@ -34,6 +34,7 @@ class Ports:
     records: Callable[[], AuditRecords]
     version: str
     shared: Callable[[], Shared]
+    runner: Callable[[], Runner | None] = lambda: None
     overdue: Overdue = field(default_factory=Overdue)
 
 

@@ -274,3 +274,13 @@ class Admission(Protocol):
     def release(self, ask: Ask, outcome: Mapping[str, str] | None) -> None: ...
     def record(self, event: Mapping[str, str]) -> None:
         """Append an audit record and nothing else (a refusal for scope, say)."""
+
+
+class Runner(Protocol):
+    """Processes beside this one, for work that may be long; see `core.placing` for what a task and an answer hold."""
+
+    def run(self, task: bytes, deadline: Deadline, note: Callable[[bytes], None]) -> bytes:
+        """The answer to `task`; `note` gets what is said meanwhile. Waits for a free process, within the deadline.
+
+        Raises TimedOut or Cancelled once the work has been killed, WorkLost when its process has ended, Unavailable when none can start.
+        """

@@ -6,7 +6,8 @@ Must not know how a prompt finds what it says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cmsmcp.core import arguments
 from cmsmcp.core.blocks import clean_block
@@ -18,10 +19,14 @@ from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
 from cmsmcp.core.invoke import check_requirements, converse, find_enabled, is_usable, limits_of
 from cmsmcp.core.lists import DECLARED_TTL_MS, Entry, listed
+from cmsmcp.core.placing import job_of, place
 from cmsmcp.core.schemas import input_schema
 from cmsmcp.governance.audit import Event
 from cmsmcp.protocol import errors, messages
 from cmsmcp.protocol.eras import Era
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
 
 MAX_ARGUMENTS = 64
 MAX_VALUE = 10_000
@@ -55,8 +60,13 @@ def get_prompt(exchange: Exchange) -> messages.Result:
     event = Event(new_event_id(), exchange.request.method, name, prompt.scope, prompt.audit, given)
     check_requirements(exchange, prompt)
 
+    def produce(call: Call) -> Encoded:
+        loaded = _loaded(prompt, given)
+        job = job_of(prompt, work, (name, limits.capability.max_result, loaded, exchange.era))
+        return place(exchange, call, job, lambda: _filled_in(limits.capability, loaded, call, exchange.era))
+
     def run(talk: Talk | None) -> messages.Result:
-        encoded = govern(exchange, event, limits.toll, lambda call: _filled_in(limits.capability, given, call, exchange.era), talk)
+        encoded = govern(exchange, event, limits.toll, produce, talk)
         result = messages.prompt_result(prompt.description, encoded.text)
         return messages.complete(exchange.era, exchange.ports.version, result)
 
@@ -76,8 +86,14 @@ def _prompt_params(exchange: Exchange) -> tuple[str, Mapping[str, Any]]:
     return str(name), given or {}
 
 
-def _filled_in(prompt: Capability, given: Mapping[str, Any], call: Call, era: Era) -> Encoded:
-    returned = prompt.run(_loaded(prompt, given), call)
+def work(call: Call, registry: Registry, given: tuple[str, int, Mapping[str, Any], Era]) -> Encoded:
+    """The work of a call, in whichever process (`core.placing`)."""
+    name, max_result, loaded, era = given
+    return _filled_in(replace(registry.prompts[name], max_result=max_result), loaded, call, era)
+
+
+def _filled_in(prompt: Capability, loaded: Mapping[str, Any], call: Call, era: Era) -> Encoded:
+    returned = prompt.run(loaded, call)
     if isinstance(returned, str):
         returned = [{"role": "user", "content": {"type": "text", "text": returned}}]
     call.deadline.check()

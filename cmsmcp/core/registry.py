@@ -157,6 +157,10 @@ _RULES = (
         lambda c: c.blocks and (not c.is_tool or c.output is not None or c.output_schema is not None),
         "blocks is for tools without an output schema",
     ),
+    (
+        lambda c: c.isolated and (c.blocks or c.talks or bool(c.asks_first)),
+        "isolated is for what neither talks nor returns Blocks: its work runs in another process",
+    ),
     (lambda c: c.is_prompt and (c.output is not None or c.output_schema is not None), "a prompt has no output schema"),
     (lambda c: not c.is_resource and input_schema(c).get("type") != "object", "the root of an input schema is an object"),
     (_misdeclared_argument, "the arguments of a prompt are strings, each with a description"),

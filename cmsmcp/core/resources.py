@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from cmsmcp.core.capability import Blob, Call, Text
+from cmsmcp.core.capability import Blob, Call, Capability, Text
 from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
-from cmsmcp.core.invoke import MAX_URI, Limits, check_requirements, clean, converse, is_enabled, is_retry, limits_of, sized
+from cmsmcp.core.invoke import MAX_URI, check_requirements, clean, converse, is_enabled, is_retry, limits_of, sized
+from cmsmcp.core.placing import job_of, place
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol import errors, messages
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
 
 READ_TTL_MS = 1_000
 
@@ -46,7 +51,8 @@ def read_resource(exchange: Exchange) -> messages.Result:
 
     def produce(call: Call) -> Encoded:
         try:
-            return _produced(limits, variables, call)
+            job = job_of(capability, work, (uri, limits.capability.max_result))
+            return place(exchange, call, job, lambda: _produced(limits.capability, variables, call))
         except (errors.NotFound, errors.InvalidArguments) as error:  # what is at fault is a part of the URI: it names nothing
             error.code = _missing_code(exchange, error)  # here, so that the audit has the code that the client gets
             raise
@@ -61,8 +67,16 @@ def read_resource(exchange: Exchange) -> messages.Result:
         raise errors.ProtocolError(error.message, code=error.code, data={**data, "uri": uri}) from None
 
 
-def _produced(limits: Limits, variables: Mapping[str, str], call: Call) -> Encoded:
-    capability = limits.capability
+def work(call: Call, registry: Registry, given: tuple[str, int]) -> Encoded:
+    """The work of a call, in whichever process (`core.placing`)."""
+    uri, max_result = given
+    found = registry.find_resource(uri)
+    assert found is not None
+    capability, variables = found
+    return _produced(replace(capability, max_result=max_result), variables, call)
+
+
+def _produced(capability: Capability, variables: Mapping[str, str], call: Call) -> Encoded:
     value = capability.run(variables, call)
     call.deadline.check()
     if isinstance(value, Blob):

@@ -15,7 +15,7 @@ from cmsmcp.core.exchange import Exchange, Ports, Visit
 from cmsmcp.core.methods import Method, find_method
 from cmsmcp.core.out import Out, Stream
 from cmsmcp.core.outcome import ACCEPTED, Outcome, Pending, as_error, broken, failed, invalid, rejected, unpaid
-from cmsmcp.core.ports import Admission, Caller, Site
+from cmsmcp.core.ports import Admission, Caller, Runner, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.core.taking import TAKEN, Flights, take
 from cmsmcp.governance.policy import Policy
@@ -48,9 +48,10 @@ class Service:
         *,
         site_name: str = "",
         shared: Callable[[], Shared] = unshared,
+        runner: Callable[[], Runner | None] = lambda: None,
     ) -> None:
         records = cache(partial(_records, site_name, policy.audit_arguments))
-        self.ports = Ports(policy, registry, site, admission, records, version, shared)
+        self.ports = Ports(policy, registry, site, admission, records, version, shared, runner)
         self._flights = Flights(shared)
 
     def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:

@@ -50,9 +50,8 @@ def subscribe(exchange: Exchange) -> messages.Result:
     limits = limits_of(exchange.ports.policy, capability.name, capability)
     event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"uri": uri})
 
-
     def keep(deadline: Deadline) -> Encoded:
-        if not is_readable(exchange, capability, variables, deadline):
+        if not is_readable(exchange, uri, capability, variables, deadline):
             raise _not_found(uri)
         deadline.check()
         if not exchange.ports.shared().sessions.subscribe(session, uri):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cmsmcp.core import arguments
 from cmsmcp.core.blocks import clean_block
@@ -17,11 +17,16 @@ from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
 from cmsmcp.core.invoke import check_requirements, clean, converse, find_enabled, limits_of, sized
+from cmsmcp.core.placing import job_of, place
 from cmsmcp.core.schemas import mirrored_arguments
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import errors, messages
+from cmsmcp.protocol.eras import Era
 from cmsmcp.protocol.paramheaders import fault
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
 
 _FOR_THE_MODEL = (errors.InvalidArguments, errors.NotFound, errors.ResultTooLarge, errors.TimedOut)
 """What a model can mend or work around. So is a fault that a capability names without a code of its own, such as a file that is broken."""
@@ -47,7 +52,9 @@ def call_tool(exchange: Exchange) -> messages.Result:
 
         def produce(call: Call) -> Encoded:
             loaded = arguments.load(limits.capability, given)
-            return _produced(exchange, limits.capability, loaded, begin(call))
+            call = begin(call)
+            job = job_of(capability, work, (name, limits.capability.max_result, loaded, exchange.era))
+            return place(exchange, call, job, lambda: _produced(limits.capability, loaded, call, exchange.era))
 
         def run(talk: Talk | None) -> messages.Result:
             return _result(exchange, name, govern(exchange, event, limits.toll, produce, talk))
@@ -87,11 +94,17 @@ def _check_mirrored(exchange: Exchange, capability: Capability, given: Mapping[s
         raise errors.ProtocolError(found, code=errors.HEADER_MISMATCH)
 
 
-def _produced(exchange: Exchange, capability: Capability, loaded: Mapping[str, Any], call: Call) -> Encoded:
+def work(call: Call, registry: Registry, given: tuple[str, int, Mapping[str, Any], Era]) -> Encoded:
+    """The work of a call, in whichever process (`core.placing`)."""
+    name, max_result, loaded, era = given
+    return _produced(replace(registry.tools[name], max_result=max_result), loaded, call, era)
+
+
+def _produced(capability: Capability, loaded: Mapping[str, Any], call: Call, era: Era) -> Encoded:
     value = capability.run(loaded, call)
     if isinstance(value, Blocks):
         call.deadline.check()
-        encoded = encode([clean_block(block, exchange.era) for block in value.content])
+        encoded = encode([clean_block(block, era) for block in value.content])
         content = Content(encoded.decode("utf-8"), "application/json", len(encoded), is_error=value.is_error)
         return within(content, capability.max_result, capability.hint)
     cleaned = clean(capability, value, call.deadline)

@@ -8,16 +8,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cmsmcp.core.capability import Call, Capability
 from cmsmcp.core.deadline import Cancelled, Deadline
 from cmsmcp.core.entry import Toll, enter
 from cmsmcp.core.exchange import Visit
+from cmsmcp.core.governed import Encoded
 from cmsmcp.core.invoke import MAX_URI, is_enabled
+from cmsmcp.core.placing import job_of, place
 from cmsmcp.core.ports import Visibility
 from cmsmcp.core.work import Work
 from cmsmcp.governance.scopes import allowed
 from cmsmcp.protocol import errors
+
+if TYPE_CHECKING:
+    from cmsmcp.core.registry import Registry
 
 CHECK_SECONDS = 10.0
 READS_PER_UNIT = 10
@@ -54,7 +60,7 @@ def readable(visit: Visit, uris: Iterable[str]) -> dict[str, Watch]:
     deadline = Deadline(CHECK_SECONDS)
 
     def check() -> dict[str, Watch]:
-        return {uri: _watch(uri, *pair) for uri, pair in found.items() if is_readable(visit, *pair, deadline)}
+        return {uri: _watch(uri, *pair) for uri, pair in found.items() if is_readable(visit, uri, *pair, deadline)}
 
     work = Work(check, permit.release, permit.keep)
     try:
@@ -64,12 +70,12 @@ def readable(visit: Visit, uris: Iterable[str]) -> dict[str, Watch]:
         work.leave()
 
 
-def is_readable(visit: Visit, capability: Capability, variables: Mapping[str, str], deadline: Deadline) -> bool:
+def is_readable(visit: Visit, uri: str, capability: Capability, variables: Mapping[str, str], deadline: Deadline) -> bool:
     """Whether reading it now gives something. Published documents count alone: whoever subscribes sees no more than any reader."""
     call = Call(visit.ports.site(), visit.caller, deadline, visibility=lambda _status: Visibility())
     deadline.check()
     try:
-        capability.run(variables, call)
+        place(visit, call, job_of(capability, work, uri), lambda: _found(capability, variables, call))
     except (errors.TimedOut, errors.Unavailable, Cancelled):
         raise
     except errors.CallError:
@@ -78,6 +84,18 @@ def is_readable(visit: Visit, capability: Capability, variables: Mapping[str, st
         _log.exception("%s cannot be read", capability.name)
         return False
     return True
+
+
+def work(call: Call, registry: Registry, uri: str) -> Encoded:
+    """The same in whichever process (`core.placing`)."""
+    found = registry.find_resource(uri)
+    assert found is not None
+    return _found(*found, call)
+
+
+def _found(capability: Capability, variables: Mapping[str, str], call: Call) -> Encoded:
+    capability.run(variables, call)
+    return Encoded("", capability.mime_type, 0)
 
 
 def _find(visit: Visit, uri: str) -> tuple[Capability, Mapping[str, str]] | None:

@@ -153,3 +153,10 @@ class TimedOut(CallError):
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"The call took longer than {seconds:g} s and was stopped. Ask for less, or try again.", data={"timeout": seconds})
+
+
+class WorkLost(CallError):
+    """The process that did the work has ended: it wanted more memory than it may have, or was killed. `most` in MiB."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The work ended before it was done; it may have needed more memory than the {most} MiB it has. Ask for less.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -29,11 +30,12 @@ _MOST_PROCESSES = 4
 class OpenSite:
     """`site` is composed anew when configuration or types have changed, so take it once per call."""
 
-    def __init__(self, root: Path, folder: Path, load: Callable[[], Definitions], *, write: bool) -> None:
+    def __init__(self, root: Path, folder: Path, load: Callable[[], Definitions], *, write: bool, started: float) -> None:
         self._root = root
         self._folder = folder
         self._load = load
         self._write = write
+        self._started = started
         self._reader = CatalogReader(self._folder)
         self._state = IndexState(self._folder, self._reader)
         self._definitions = CurrentDefinitions(load, lambda: self._reader.meta().get("site_digest"))
@@ -96,23 +98,26 @@ class OpenSite:
 
         config = definitions.config
         themes, plugins = ThemeReports(config), PluginReports(config)
-        operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins))
+        operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins), started=self._started)
         docs = DocsFolder(config, definitions.types.by_folder)
         entries = TypedEntries(self._folder, self._reader, definitions)
         return Site(self._content, themes, plugins, docs, definitions.types, operations, entries)
 
 
 def open_site(
-    root: Path, state: Path, *, env: str | None = None, overlays: Sequence[Path] = (), write: bool = True, version: str = ""
-) -> OpenSite:
+    root: Path, state: Path, *, env: str | None = None, overlays: Sequence[Path] = (), write: bool = True, version: str = "",
+    started: float | None = None,
+) -> OpenSite:  # fmt: skip
     """Open the site in `root`, deriving into `state`, which must lie outside it. Cheap: nothing is read yet.
 
-    `write` False only reads what another process derives. `version` is the server's, for reports.
+    `write` False only reads what another process derives. `version` is the server's, for reports, and so is
+    `started`, on the monotonic clock: now, if not given.
     Raises ValueError for a state folder inside the site.
     """
     if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
         raise ValueError("the state folder must lie outside the site folder")
-    return OpenSite(root, index_folder(state, env, overlays), lambda: load_definitions(root, env, overlays), write=write)
+    started = time.monotonic() if started is None else started
+    return OpenSite(root, index_folder(state, env, overlays), lambda: load_definitions(root, env, overlays), write=write, started=started)
 
 
 def index_folder(state: Path, env: str | None = None, overlays: Sequence[Path] = ()) -> Path:

@@ -29,7 +29,6 @@ from cmsmcp.site.walk import iso_time
 
 KEPT_SECONDS = 5.0
 """How long a health report is given out again, unless the index has moved on."""
-_STARTED = time.monotonic()
 
 
 class Check(TypedDict):
@@ -59,16 +58,17 @@ class Health(TypedDict):
 
 
 class SiteOperations:
-    """Safe to share between threads and greenlets. `clock` is in seconds since 1970."""
+    """Safe to share between threads and greenlets. `clock` is in seconds since 1970, `started` on the monotonic clock."""
 
     def __init__(
-        self, definitions: Callable[[], Definitions], reader: CatalogReader, state: IndexState, reports: Reports,
-        clock: Callable[[], float] = time.time,
+        self, definitions: Callable[[], Definitions], reader: CatalogReader, state: IndexState, reports: Reports, *,
+        started: float, clock: Callable[[], float] = time.time,
     ) -> None:
         self._definitions = definitions
         self._reader = reader
         self._state = state
         self._reports = reports
+        self._started = started
         self._clock = clock
         self._kept: dict[Visibility | None, tuple[float, Any, Health]] = {}
 
@@ -79,7 +79,7 @@ class SiteOperations:
         if kept is None or now >= kept[0] or kept[1] != generation:
             kept = (now + KEPT_SECONDS, generation, self._examine(deadline, visibility))
             self._kept = {key: value for key, value in self._kept.items() if now < value[0]} | {visibility: kept}
-        return {**kept[2], "uptime_seconds": round(time.monotonic() - _STARTED, 3)}
+        return {**kept[2], "uptime_seconds": round(time.monotonic() - self._started, 3)}
 
     def validate(
         self, deadline: Deadline, visibility: Visibility | None = None, step: Callable[[int, int, str], None] = lambda *_: None

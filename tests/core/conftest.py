@@ -11,7 +11,7 @@ import pytest
 
 from cmsmcp.bootstrap.sharing import share_in_process
 from cmsmcp.core.capability import Capability
-from cmsmcp.core.ports import Ask, Caller, Site, Verdict
+from cmsmcp.core.ports import Ask, Caller, Runner, Site, Verdict
 from cmsmcp.core.registry import Registry
 from cmsmcp.core.service import Connection, Outcome, Service
 from cmsmcp.core.shared import Shared
@@ -58,13 +58,16 @@ class WrittenAdmission:
 class Bench:
     """A service under test. `ask` sends one request on its connection and gives the decoded reply (None: nothing was sent)."""
 
-    def __init__(self, capabilities: list[Capability], policy: Policy, site: Callable[[], Site]) -> None:
+    def __init__(
+        self, capabilities: list[Capability], policy: Policy, site: Callable[[], Site], runner: Runner | None = None
+    ) -> None:  # fmt: skip
         self.admission = WrittenAdmission()
         self.registry = Registry(capabilities)
         self.made: list[Shared] = []
         self.service = Service(
-            policy, lambda: self.registry, site, lambda: self.admission, "9.9.9", site_name="bench", shared=lambda: self.shared
-        )
+            policy, lambda: self.registry, site, lambda: self.admission, "9.9.9", site_name="bench", shared=lambda: self.shared,
+            runner=lambda: runner,
+        )  # fmt: skip
         self.caller = Caller("local", SCOPES)
         self.connection = Connection("2025-11-25")
         self.outcome = Outcome()
@@ -95,9 +98,11 @@ class Bench:
 def bench() -> Iterator[Callable[..., Bench]]:
     benches: list[Bench] = []
 
-    def make(*capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None) -> Bench:
+    def make(
+        *capabilities: Capability, policy: Policy | None = None, site: Callable[[], Site] | None = None, runner: Runner | None = None
+    ) -> Bench:  # fmt: skip
         policy = policy or Policy(enabled=True, scopes=SCOPES, audit=True)
-        benches.append(Bench(list(capabilities), policy, site or (lambda: Site(*[None] * 7))))  # type: ignore[arg-type]
+        benches.append(Bench(list(capabilities), policy, site or (lambda: Site(*[None] * 7)), runner))  # type: ignore[arg-type]
         return benches[-1]
 
     yield make

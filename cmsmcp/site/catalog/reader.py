@@ -11,12 +11,13 @@ import os
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cmsmcp.core.deadline import Deadline
+from cmsmcp.core.deadline import Deadline, OverBudget
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.site.catalog.writer import CATALOG_NAME
 
@@ -25,6 +26,8 @@ CHECK_EVERY = 0.2
 """Seconds a reader may believe what it read of `meta` last."""
 _OPCODES = 20_000
 """SQLite instructions between two looks at the deadline: well under a millisecond."""
+_OPCODES_COST = 4 * 1024
+"""Of so many, in bytes of text (`Deadline.spend`): a process that answers others spends some 40 ms on one call's questions."""
 
 _MAPPED = 1 << 30
 _ASK_EVERY = 60.0
@@ -36,8 +39,9 @@ REBUILD_MARK = "rebuild"
 class Snapshot:
     """What a reader answers within one transaction. `asked` counts the questions."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, deadline: Deadline | None = None) -> None:
         self._connection = connection
+        self._deadline = deadline
         self.asked = 0
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> list[Any]:
@@ -48,6 +52,11 @@ class Snapshot:
     def row(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> Any:
         found = self.rows(sql, parameters)
         return found[0] if found else None
+
+    def texts(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> list[Any]:
+        """Rows that hold texts of any length: what they have is spent (`Deadline.spend`), as it comes."""
+        self.asked += 1
+        return _spent(self._connection.execute(sql, parameters), self._deadline)
 
 
 class CatalogReader:
@@ -98,13 +107,18 @@ class CatalogReader:
         found = self.rows(sql, parameters, deadline)
         return found[0] if found else None
 
+    def texts(self, sql: str, parameters: Mapping[str, Any] | Sequence[Any], deadline: Deadline) -> list[Any]:
+        """Rows that hold texts of any length: what they have is spent (`Deadline.spend`), as it comes."""
+        with self._borrow(deadline) as connection:
+            return _spent(connection.execute(sql, parameters), deadline)
+
     @contextmanager
     def snapshot(self, deadline: Deadline | None = None) -> Iterator[Snapshot]:
         """Several questions about one and the same state of the catalog."""
         with self._borrow(deadline) as connection:
             connection.execute("BEGIN")
             try:
-                yield Snapshot(connection)
+                yield Snapshot(connection, deadline)
             finally:
                 connection.execute("ROLLBACK")
 
@@ -118,7 +132,7 @@ class CatalogReader:
         try:
             if deadline is not None:
                 deadline.check()
-                connection.set_progress_handler(lambda: deadline.cancelled or deadline.remaining() <= 0, _OPCODES)
+                connection.set_progress_handler(partial(_tick, deadline), _OPCODES)
             yield connection
         except sqlite3.DatabaseError as error:
             connection.close()
@@ -180,3 +194,21 @@ class CatalogReader:
         if inode != self._inode:
             self._inode = inode
             self.close()
+
+
+def _tick(deadline: Deadline) -> bool:
+    """Whether SQLite is to stop."""
+    try:
+        deadline.spend(_OPCODES_COST)
+    except OverBudget:
+        return True
+    return deadline.is_over
+
+
+def _spent(found: Iterable[Any], deadline: Deadline | None) -> list[Any]:
+    rows = []
+    for row in found:
+        if deadline is not None:
+            deadline.spend(sum(len(value) for value in row if isinstance(value, str)))
+        rows.append(row)
+    return rows

@@ -126,13 +126,14 @@ class Lookup:
         return sorted((one for one in found.values() if one.lang != chosen.lang), key=lambda one: one.lang)
 
     def _load(self, chosen: _Candidate, lang: str | None) -> Document:
-        values = self._reader.row(
+        found = self._reader.texts(
             f"SELECT {SUMMARY_COLUMNS}, body FROM documents JOIN bodies USING (row) WHERE row = :row AND {self._visible}",
             {**self._parameters, "row": chosen.row},
             self._deadline,
         )
-        if values is None:  # gone or hidden since it was chosen
+        if not found:  # gone or hidden since it was chosen
             raise NotFound("document", chosen.id)
+        values = found[0]
         translations = [{"lang": one.lang, "id": one.id, "url": one.url} for one in self._siblings(chosen)]
         return to_document(values[:-1], locale=lang, body=values[-1], translations=translations)
 

@@ -76,7 +76,7 @@ class CatalogContent:
         if cursor is not None:
             after = " AND (url, id) > (:after_url, :after_id)"
             position["after_url"], position["after_id"] = decode_cursor(question, cursor, _POSITION)
-        rows = self._reader.rows(
+        rows = self._reader.texts(
             f"SELECT {SUMMARY_COLUMNS}, {_BODY if bodies else _NO_BODY} FROM documents WHERE {where}{after} ORDER BY url, id LIMIT :most",
             {**position, "most": limit + 1},
             deadline,

@@ -101,7 +101,7 @@ class Giving:
         """With the moment since when each is as it is, in milliseconds."""
         if not rows:
             return {}
-        found = self._sight.snapshot.rows(
+        found = self._sight.snapshot.texts(
             f"SELECT row, mtime_ns, publish_at, {SUMMARY_COLUMNS}, body FROM documents JOIN bodies USING (row) JOIN files USING (path)"
             f" WHERE row IN (SELECT value FROM json_each(:rows)) AND {self._sight.visible}",
             {**self._sight.parameters, "rows": json.dumps(list(rows))},

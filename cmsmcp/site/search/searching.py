@@ -153,7 +153,7 @@ class _Search:
     def _visible(self, columns: str, joined: str, rows: Iterable[int]) -> list[Any]:
         visible, parameters = visible_sql(self.wanted.visibility, self.wanted.now)
         numbers = ",".join(map(str, rows))
-        return self.reader.rows(
+        return self.reader.texts(
             f"SELECT {columns} FROM documents {joined} WHERE row IN ({numbers}) AND {visible}", parameters, self.deadline
         )
 
