@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 from cmsmcp import __version__
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
-from cmsmcp.protocol.errors import CallError, TimedOut
+from cmsmcp.protocol.errors import CallError, TimedOut, Unavailable
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.catalog.visibility import STATUS_SQL
@@ -74,12 +74,19 @@ class SiteOperations:
 
     def health(self, deadline: Deadline, visibility: Visibility | None = None) -> Health:
         """Raises TimedOut past the deadline; whatever else goes wrong is a failed check."""
-        now, generation = self._clock(), self._reader.meta().get("generation")
+        now, version = self._clock(), self._version(deadline, visibility)
         kept = self._kept.get(visibility)
-        if kept is None or now >= kept[0] or kept[1] != generation:
-            kept = (now + KEPT_SECONDS, generation, self._examine(deadline, visibility))
+        if kept is None or now >= kept[0] or kept[1] != version:
+            kept = (now + KEPT_SECONDS, version, self._examine(deadline, visibility))
             self._kept = {key: value for key, value in self._kept.items() if now < value[0]} | {visibility: kept}
         return {**kept[2], "uptime_seconds": round(time.monotonic() - self._started, 3)}
+
+    def _version(self, deadline: Deadline, visibility: Visibility | None) -> str | None:
+        """Of what such a reader sees; None where nobody knows. A kept report says when it was made: no hidden edit may move that."""
+        try:
+            return self._survey(deadline, visibility).version if self._state.ready() else None
+        except (ConfigFault, Unavailable):
+            return None
 
     def validate(
         self, deadline: Deadline, visibility: Visibility | None = None, step: Callable[[int, int, str], None] = lambda *_: None
@@ -105,7 +112,8 @@ class SiteOperations:
             first = fault.faults[0] if fault.faults else None
             return self._report(False, [_failed("config", f"{first.file}, line {first.line}: {first.message}" if first else "unreadable")])
         config = survey.config
-        checks = [*_storage(config), self._check("index", lambda: self._index(ready)), self._check("config", lambda: _config(config))]
+        checks = [*_storage(config), self._check("index", lambda: self._index(ready, survey))]
+        checks.append(self._check("config", lambda: _config(config)))
         checks.append(self._check("theme", lambda: self._theme(deadline) if uses_themes(config) else "the site uses no themes"))
         checks.append(self._check("plugins", lambda: self._plugins(deadline)))
         checks.append(self._check("content", lambda: self._content(survey) if ready else ("not known before the index is ready", False)))
@@ -144,14 +152,16 @@ class SiteOperations:
         message, passed = (outcome, True) if isinstance(outcome, str) else outcome
         return {"name": name, "status": "pass" if passed else "fail", "message": shown(message)}
 
-    def _index(self, ready: bool) -> str | tuple[str, bool]:
+    def _index(self, ready: bool, survey: Survey) -> str | tuple[str, bool]:
         """`ready` was asked once for the whole report, whose parts would otherwise speak of different moments."""
-        done, total = self._state.progress()
         if not ready:
             if self._reader.meta().get("ready"):
                 return "it is not kept up to the files: the indexer is just starting, has stopped, hangs or cannot write", False
-            return f"{done} of {total} documents read so far" if total else "no document read yet", False
-        return f"generation {self._reader.meta().get('generation', 0)}"
+            done, total = self._state.progress()
+            if total and survey.visibility is None:
+                return f"{done} of {total} documents read so far", False
+            return "still being built" if total else "no document read yet", False
+        return f"up to date, version {survey.version}"
 
     def _theme(self, deadline: Deadline) -> str | tuple[str, bool]:
         report = self._reports.themes.validate(None, deadline)
@@ -204,7 +214,7 @@ class SiteOperations:
             "media_counts": media.counts(),
         }
         storage = {
-            "content_bytes": one("SELECT sum(size) FROM files"),
+            "content_bytes": one(f"SELECT sum(size) FROM files{'' if survey.is_whole else ' WHERE path IN (SELECT path FROM documents)'}"),
             "media_bytes": sum(file.size for file in media.files.values()),
             "derived_version_count": media.derived["version"],
             "derived_trash_count": media.derived["trash"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -137,3 +138,17 @@ def test_what_is_too_long_is_cut_and_says_so() -> None:
     assert "[cut here: 80000 bytes more]" in shown
     assert len(json.dumps(shown)) < MAX_PROMPT
     assert data("x", "é" * 20, 11).splitlines()[1] == "é" * 5
+
+
+def test_a_relation_to_what_is_hidden_is_told_by_no_door(opened, visitor, editor) -> None:
+    """`/api` hides a draft that a published entry names; documents, audits and findings do so too."""
+    def fields(asker: Any, status: str | None) -> Any:
+        call = asker.call()
+        return call.site.content.get_document(
+            slug="stew", url=None, id=None, type=None, lang=None, visibility=call.visibility(status), deadline=call.deadline
+        ).fields
+
+    assert fields(visitor, None) == {"minutes": 90, "cook": None}
+    assert fields(editor, "all")["cook"] == "hidden-cook"
+    assert "hidden-cook" not in visitor.fill("audit_page", page="stew")
+    assert "hidden-cook" in editor.fill("audit_page", page="stew", status="all")

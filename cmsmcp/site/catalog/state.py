@@ -74,5 +74,5 @@ class IndexState:
             return Unavailable("The site is not kept indexed and no indexer is running; start one with `cmsmcp serve`.", retry_after=5)
         if meta.get("ready"):
             return Unavailable("The index is behind the files: its keeper does not report. Try again in a moment.", retry_after=5)
-        done, total = int(meta.get("done", 0)), int(meta.get("total", 0))
-        return Unavailable(f"The index is being built ({done} of {total} documents); try again in a moment.", retry_after=1)
+        # How many documents there are is not for everybody to know: drafts are among them.
+        return Unavailable("The index is being built; try again in a moment.", retry_after=1)

@@ -35,6 +35,11 @@ def visible_typed_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, 
     return (f"(open OR {visible})" if "published" in visibility.statuses else visible), parameters
 
 
+def sees_everything(visibility: Visibility | None) -> bool:
+    """None stands for the people who run the site."""
+    return visibility is None or visibility == EVERYTHING
+
+
 def displaced_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     """A question: the rows that a caller would see if there were not others of their address."""
     wanted, parameters = _status_sql(visibility, now)
@@ -47,10 +52,9 @@ def veil_sql(visibility: Visibility | None, now: int) -> tuple[str, dict[str, An
     A hidden document then looks like an absent one to every check and count. `served` says of each whether it has its address to itself.
     None, for the people who run the site, hides nothing; nor do readers who may see everything get less.
     """
-    whole = visibility is None or visibility == EVERYTHING
     wanted, parameters = _status_sql(EVERYTHING if visibility is None else visibility, now)
     veil = f"WITH documents AS (SELECT *, {_foremost_sql(wanted)} AS served FROM main.documents WHERE {wanted.format('')})"
-    if not whole:
+    if not sees_everything(visibility):
         # Files among the documents that became none may be what is hidden: nothing of them is said.
         own = "origin = 'file' AND path IN (SELECT path FROM documents)"
         veil += f", diagnostics AS (SELECT * FROM main.diagnostics WHERE origin IN ('config', 'scan') OR {own})"

@@ -114,12 +114,17 @@ def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
             continue
         for path, fields in survey.rows("SELECT path, fields FROM documents WHERE type = :type", type=kind["slug"]):
             for name, value in _related(json.loads(fields), relations):
-                if value not in known[relations[name]]:
+                if value in known[relations[name]]:
+                    continue
+                if not survey.is_whole:
+                    # Whether what it names is hidden, faulty or absent is not said, and so not what it names either.
+                    message = f"{name} leads to no {relations[name]} that is published; publish it, or name another"
+                else:
                     unread = _unread(survey) if unread is None else unread
                     file = unread.get(f"{_folder(survey, kinds[relations[name]])}/{value.rpartition(':')[2].rpartition('/')[2]}.md")
                     why = f"but {file} has errors of its own; mend those" if file else f"which is the slug or id of no {relations[name]}"
                     message = f"{name} names {value}, {why}"
-                    yield Diagnostic(ERROR, "broken_relations", path, message, survey.line_of(path, f"{name}:"))
+                yield Diagnostic(ERROR, "broken_relations", path, message, survey.line_of(path, f"{name}:"))
 
 
 def _unread(survey: Survey) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -94,7 +93,8 @@ def orphaned_media(survey: Survey) -> Iterator[Diagnostic]:
         if found is not None:
             left.pop(found.key, None)
     for file in left.values():
-        yield Diagnostic(WARNING, "orphaned_media", file.path, "nothing on this site refers to this file")
+        where = "on this site" if survey.is_whole else "that is published here"
+        yield Diagnostic(WARNING, "orphaned_media", file.path, f"nothing {where} refers to this file")
 
 
 def _relative(survey: Survey) -> Iterator[tuple[str, str, int, str]]:
@@ -141,10 +141,8 @@ def _is_bundled(key: str) -> bool:
 def _used(survey: Survey) -> Iterator[str]:
     """Keys that are in use, cheapest source first; may repeat, may name files that are not there.
 
-    Hidden documents use files too, and nobody must be told to delete those.
+    A file that hidden documents alone use looks like one that nothing uses to who may not see them.
     """
-    if survey.visibility is not None:
-        survey = replace(survey, visibility=None)
     exact = [survey.local(target) or target for target in survey.targets]
     exact += [urljoin(url, target) for url, _, _, target in _relative(survey)]
     exact += [text for _, values in _front_matter(survey) for text in _strings(values)]
@@ -153,8 +151,9 @@ def _used(survey: Survey) -> Iterator[str]:
     for text in _referrers(survey):
         yield from mentions(text)
     likely = " OR ".join(f"instr({{0}}, '{text}')" for text in (SCHEME, *(f"/{collection}/" for collection in COLLECTIONS)))
-    for table, column in (("documents", "fields"), ("documents", "params"), ("documents", "summary"), ("bodies", "body")):
-        for (text,) in survey.rows(f"SELECT {column} FROM {table} WHERE {likely.format(column)}"):
+    for column in ("fields", "params", "summary", "body"):
+        bodies = "JOIN bodies USING (row) " if column == "body" else ""
+        for (text,) in survey.rows(f"SELECT {column} FROM documents {bodies}WHERE {likely.format(column)}"):
             yield from mentions(text)
 
 

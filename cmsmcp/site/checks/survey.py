@@ -10,22 +10,22 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 from urllib.parse import unquote
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
 from cmsmcp.site.catalog.reader import CatalogReader
-from cmsmcp.site.catalog.visibility import STATUS_SQL, veil_sql
-from cmsmcp.site.config.languages import normal
+from cmsmcp.site.catalog.versions import version_of
+from cmsmcp.site.catalog.visibility import EVERYTHING, STATUS_SQL, sees_everything, veil_sql
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.routes import fixed_paths, language_prefixes, own_prefixes
 from cmsmcp.site.urls import author_slug, is_absolute, normal_path, own_path, split_url
 
-# What the site's server answers itself, beside the feeds (docs/rules.md, Identity and URLs); the bundle is made of the CSS files.
-_FIXED = ("/search.json", "/preview-links.json", "/assets/css/foundry.bundle.css", "/robots.txt", "/favicon.ico")
 _MAX_SOURCE = 1024 * 1024
 
 
@@ -55,6 +55,20 @@ class Survey:
     path: str | None = None
     _lines: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is hidden from who asks."""
+        return sees_everything(self.visibility)
+
+    @cached_property
+    def version(self) -> str:
+        """Of what is seen (`catalog.versions`), short."""
+        def ask(sql: str, values: Mapping[str, Any]) -> Any:
+            return self.reader.row(sql, values, self.deadline)
+
+        version = version_of(self.reader.meta(), ask, self.visibility or EVERYTHING, self.now)
+        return blake2b(version.encode(), digest_size=6).hexdigest()
+
     def rows(self, sql: str, **parameters: Any) -> list[Any]:
         """The rows of a question, as this survey's reader may see them."""
         veil, own = veil_sql(self.visibility, self.now)
@@ -77,9 +91,8 @@ class Survey:
     @cached_property
     def routes(self) -> dict[str, Target]:
         """Every URL path that is no media file, in the site's spelling."""
-        prefixes = {code: "" if code == self.config.default_lang else "/" + normal(code) for code in self.config.locales.codes}
-        paths = [*_FIXED, *self.config.feed_paths, *(rule.source for rule in self.redirects if rule.enabled)]
-        paths += [f"{prefix}/search/" for prefix in {"", *prefixes.values()}]
+        prefixes = language_prefixes(self.config)
+        paths = [*fixed_paths(self.config), *(rule.source for rule in self.redirects if rule.enabled)]
         for taxonomy, term, lang in self.rows("SELECT DISTINCT taxonomy, term, lang FROM terms JOIN documents USING (row) WHERE served"):
             paths.append(f"{prefixes.get(lang, '')}/{taxonomy}/{term}/")
         for author, lang in self.rows("SELECT DISTINCT author, lang FROM documents WHERE served AND author <> ''"):
@@ -89,17 +102,11 @@ class Survey:
     @cached_property
     def targets(self) -> Mapping[str, Target | None]:
         """Every distinct link target in a body, and where it leads; None for nowhere, and for what is no path of this site."""
-        sql = "SELECT DISTINCT target FROM links"
+        sql = "SELECT DISTINCT target FROM links JOIN documents USING (row)"
         if self.path is not None:
-            sql += " JOIN documents USING (row) WHERE path = :path"
+            sql += " WHERE path = :path"
         found = (target for (target,) in self.rows(sql, path=self.path))
         return {target: self.resolve(path) if (path := self.local(target)) else None for target in found}
-
-    @cached_property
-    def _own_prefixes(self) -> tuple[str, ...]:
-        admin = self.config.values.get("admin")
-        path = admin.get("path") if isinstance(admin, dict) else None
-        return ("/__", normal_path(path)) if isinstance(path, str) and path.strip("/ ") else ("/__",)
 
     def local(self, target: str) -> str | None:
         """`target` as a path of this site (query and fragment kept) if it starts with `/` or with the site's own base URL."""
@@ -111,7 +118,7 @@ class Survey:
         plain = normal_path(bare)
         if found := self.routes.get(plain):
             return found
-        if plain.startswith(self._own_prefixes):
+        if plain.startswith(own_prefixes(self.config)):
             return Target()
         key = url_key(bare)
         if (key and self.media.find(key)) or self._is_asset(plain):

@@ -25,6 +25,7 @@ from cmsmcp.site.content.authors import read_author
 from cmsmcp.site.content.gaps import find_untranslated
 from cmsmcp.site.content.lookup import Lookup, Wanted
 from cmsmcp.site.content.published import read_navigation
+from cmsmcp.site.content.relations import without_hidden_targets
 from cmsmcp.site.content.slugs import find_slugs
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.search.searching import Searching
@@ -104,8 +105,12 @@ class CatalogContent:
         """See the port and `lookup`."""
         self._state.await_ready(deadline)
         lang = self._check(type, lang)
-        lookup = Lookup(self._reader, self._definitions().config, visibility, self._clock(), deadline)
-        return lookup.get(Wanted(slug=slug, url=url, id=id, type=type, lang=lang))
+        definitions, now = self._definitions(), self._clock()
+        lookup = Lookup(self._reader, definitions.config, visibility, now, deadline)
+        found = lookup.get(Wanted(slug=slug, url=url, id=id, type=type, lang=lang))
+        visible, parameters = visible_sql(visibility, now)
+        with self._reader.snapshot(deadline) as snapshot:
+            return without_hidden_targets(found, definitions.types, snapshot, visible, parameters)
 
     def find_slugs(
         self, typed: str, *, type: str | None, lang: str | None, visibility: Visibility, limit: int, deadline: Deadline

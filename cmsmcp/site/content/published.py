@@ -1,23 +1,26 @@
 """Menus and the index of published pages, as a visitor of the site finds them (F16).
 
-The menus come from the catalog's `meta`, where the indexer put them; an entry that leads to a document that is not published, by
-a redirect too, or to a term that only such documents carry, is left out with everything below it.
+The menus come from the catalog's `meta`, where the indexer put them. An entry that leads to a path of this site at which nothing is
+published, by a redirect too, is left out with everything below it: whether a hidden document stands there, or none, makes no difference.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.ports import Visibility
+from cmsmcp.protocol.errors import NotFound
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.visibility import visible_sql
 from cmsmcp.site.content.addresses import url_spellings
+from cmsmcp.site.content.authors import read_author
 from cmsmcp.site.data.redirects import load_redirects
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.routes import is_beside_documents
 
 MAX_PAGES = 500
 _MAX_HOPS = 8
@@ -31,8 +34,10 @@ def read_navigation(reader: CatalogReader, config: SiteConfig, lang: str | None,
     menus = json.loads(reader.meta().get("menus") or "{}")
     rules = {rule.source: rule.target for rule in load_redirects(config)[0] if rule.enabled}
     spellings = {url: list(_leads_to(url, config.base_url, rules)) for url in _urls(menus)}
-    unpublished = _unpublished(reader, [path for paths in spellings.values() for path in paths], now, deadline)
-    hidden = {url for url, paths in spellings.items() if unpublished.intersection(paths)}
+    led = {path for paths in spellings.values() for path in paths}
+    open_ = {path for path in led if not path.startswith("/") or path.startswith("//") or is_beside_documents(config, path)}
+    open_ |= _published(reader, led - open_, now, deadline)
+    hidden = {url for url, paths in spellings.items() if open_.isdisjoint(paths)}
     where = f"{visible} AND type = 'page'{' AND lang = :lang' if lang else ''}"
     rows = reader.rows(
         f"SELECT id, title, url, lang, type FROM documents WHERE {where} ORDER BY url, id LIMIT {MAX_PAGES + 1}",
@@ -55,22 +60,31 @@ def _leads_to(url: str, base_url: str, rules: Mapping[str, str]) -> Iterator[str
         url = target
 
 
-def _unpublished(reader: CatalogReader, paths: Sequence[str], now: int, deadline: Deadline) -> set[str]:
-    """Those of `paths` where a document stands, or a term is listed, but none that is published."""
+def _published(reader: CatalogReader, paths: Collection[str], now: int, deadline: Deadline) -> set[str]:
+    """Those of `paths` at which a published document stands, or a list of such documents: of a term, or of an author."""
     visible, parameters = visible_sql(Visibility(), now)
-    terms = {path: parts[-2:] for path in paths if len(parts := [unquote(part) for part in path.strip("/").split("/")]) in (2, 3)}
+    lists = {path: parts[-2:] for path in paths if len(parts := [unquote(part) for part in path.strip("/").split("/")]) in (2, 3)}
     found = reader.rows(
-        f"SELECT url, max({visible}) FROM documents WHERE url IN (SELECT value FROM json_each(:wanted)) GROUP BY url",
-        {**parameters, "wanted": json.dumps(paths)},
+        f"SELECT url FROM documents WHERE url IN (SELECT value FROM json_each(:wanted)) AND {visible}",
+        {**parameters, "wanted": json.dumps(list(paths))},
         deadline,
     )
     listed = reader.rows(
-        f"SELECT w.key, max({visible}) FROM json_each(:wanted) AS w JOIN terms ON taxonomy = json_extract(w.value, '$[0]')"
-        " AND term = json_extract(w.value, '$[1]') JOIN documents USING (row) GROUP BY w.key",
-        {**parameters, "wanted": json.dumps(terms)},
+        "SELECT DISTINCT w.key FROM json_each(:wanted) AS w JOIN terms ON taxonomy = json_extract(w.value, '$[0]')"
+        f" AND term = json_extract(w.value, '$[1]') JOIN documents USING (row) WHERE {visible}",
+        {**parameters, "wanted": json.dumps(lists)},
         deadline,
     )
-    return {path for path, published in (*found, *listed) if not published}
+    authors = {path for path, (kind, name) in lists.items() if kind == "authors" and _writes(reader, name, now, deadline)}
+    return {path for (path,) in (*found, *listed)} | authors
+
+
+def _writes(reader: CatalogReader, slug: str, now: int, deadline: Deadline) -> bool:
+    try:
+        read_author(reader, slug, Visibility(), now, deadline)
+    except NotFound:
+        return False
+    return True
 
 
 def _urls(menus: Mapping[str, Sequence[Entry]]) -> Iterator[str]:

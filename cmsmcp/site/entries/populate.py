@@ -146,7 +146,8 @@ class Giving:
         }
         media = media_of(self._sight.snapshot, _plain_values(items))
         rendering = Rendering(media, self._sight.deadline, html=self._html)
-        return _Level(visible_targets(self._sight, plain), resolved(self._sight, deep), back, rendering)
+        shown = visible_targets(self._sight.snapshot, self._sight.visible, self._sight.parameters, plain)
+        return _Level(shown, resolved(self._sight, deep), back, rendering)
 
     def _targets(self, field: Field, value: Any) -> Iterator[Target]:
         related = related_slug(field, self._types)

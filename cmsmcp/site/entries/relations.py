@@ -49,17 +49,17 @@ class Sight:
     deadline: Deadline
 
 
-def visible_targets(sight: Sight, targets: Iterable[Target]) -> set[Target]:
+def visible_targets(snapshot: Snapshot, visible: str, parameters: Mapping[str, Any], targets: Iterable[Target]) -> set[Target]:
     """Those that a visible document answers to, in whichever language."""
     spelled = _spelled(targets)
     if not spelled:
         return set()
     named = " OR ".join(
-        f"EXISTS (SELECT 1 FROM documents WHERE {name} = ref AND {_OF_KIND} AND {sight.visible})" for name in ("slug", "id")
+        f"EXISTS (SELECT 1 FROM documents WHERE {name} = ref AND {_OF_KIND} AND {visible})" for name in ("slug", "id")
     )
-    rows = sight.snapshot.rows(
+    rows = snapshot.rows(
         f"SELECT kind, ref FROM (SELECT value ->> 0 AS kind, value ->> 1 AS ref FROM json_each(:targets)) WHERE {named}",
-        {**sight.parameters, "targets": json.dumps(list(spelled))},
+        {**parameters, "targets": json.dumps(list(spelled))},
     )
     return {target for kind, ref in rows for target in spelled[kind, ref]}
 
