@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,9 @@ START_SECONDS = 40.0
 
 
 @contextmanager
-def serving(workers: int, *settings: str, site: Path | None = None) -> Iterator[tuple[str, str, int, Path]]:
+def serving(
+    workers: int, *settings: str, site: Path | None = None, options: Sequence[str] = (),
+) -> Iterator[tuple[str, str, int, Path]]:  # fmt: skip
     """A started server, `settings` being lines of its `mcp` block: its address, a token, its process id, and its folder.
 
     It serves a copy of `site`, else the one of `cmsmcp init`. The folder has `site` and `state` in it.
@@ -36,7 +38,7 @@ def serving(workers: int, *settings: str, site: Path | None = None) -> Iterator[
         config = served / "content/config/site.yaml"
         config.write_text(config.read_text().replace("mcp:\n", "".join(("mcp:\n", *(f"  {line}\n" for line in settings))), 1))
         with log.open("wb") as output:
-            command = [CMSMCP, "serve", "--site", served, "--bind", "127.0.0.1:0", "--workers", str(workers)]
+            command = [CMSMCP, "serve", "--site", served, "--bind", "127.0.0.1:0", "--workers", str(workers), *options]
             process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
         try:
             end = time.monotonic() + START_SECONDS

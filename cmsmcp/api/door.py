@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from functools import partial
 
 from flask import Blueprint, Response, request
 from flask.sansio.blueprints import BlueprintSetupState
@@ -20,6 +21,7 @@ from cmsmcp.api.page import HTML, PATH, page
 from cmsmcp.api.problems import of_error, of_token, problem
 from cmsmcp.api.reading import Question, Reading
 from cmsmcp.api.validators import http_date, in_any_coding, not_since, read_tags, tag_sent
+from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.ports import Caller, Verdict
 from cmsmcp.identity.gate import Gate, TurnedAway
 from cmsmcp.identity.tokens import TokenRefused
@@ -34,6 +36,9 @@ PREFLIGHT = {
 EXPOSED = "Content-Language, ETag, Last-Modified, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate"
 KEPT = "private, max-age=0, must-revalidate"
 """A client may keep what it got, and asks each time whether it still holds: access can be withdrawn at any moment."""
+
+CLOSED = "The connection was closed before the answer, so the work was stopped. Keep it open until then."
+"""For a client that has shut down its side of the connection, which looks like one that is gone, and reads on."""
 
 SETTLED_MS = 2_000
 
@@ -109,7 +114,10 @@ class _Endpoint:
         held = read_tags(request.headers.get("If-None-Match"))
         question = Question(request.method, path, request.query_string, in_any_coding(held))
         try:
-            return _sent(self._reading.answer(caller, question, verdicts.append), held)
+            has_left = partial(self._gate.has_left, request.environ)
+            return _sent(self._reading.answer(caller, question, verdicts.append, has_left), held)
+        except Cancelled:
+            return problem(400, CLOSED)
         except CallError as error:
             return of_error(error)
         except Exception:

@@ -13,6 +13,7 @@ from cmsmcp.api.query import split_query
 from cmsmcp.api.routes import Route, find_route
 from cmsmcp.api.validators import ANY, tag_of
 from cmsmcp.core.capability import DEFAULT_TIMEOUT, Call
+from cmsmcp.core.deadline import nobody_leaves
 from cmsmcp.core.entry import Toll, new_event_id
 from cmsmcp.core.exchange import Ports, Visit
 from cmsmcp.core.governed import govern
@@ -52,11 +53,17 @@ class Reading:
         """What each client may ask."""
         return self._ports.policy.rate
 
-    def answer(self, caller: Caller, question: Question, told: Callable[[Verdict], None] | None = None) -> Answer:
-        """Raises CallError, of which NotFound says the same of what is hidden and what is absent. `told` gets the admission's verdict."""
+    def answer(
+        self, caller: Caller, question: Question, told: Callable[[Verdict], None] | None = None,
+        has_left: Callable[[], bool] = nobody_leaves,
+    ) -> Answer:  # fmt: skip
+        """`told` gets the admission's verdict, `has_left` says whether the client has gone.
+
+        Raises CallError, of which NotFound says the same of what is hidden and what is absent; Cancelled once the client has gone.
+        """
         route, named = find_route(question.path)
         event = _event(question, route, named)
-        visit = Visit(event.method, caller, Flight(), self._ports)
+        visit = Visit(event.method, caller, Flight(has_left), self._ports)
         return govern(visit, event, TOLL, lambda call: self._read(visit, question, call), told=told)
 
     def _read(self, visit: Visit, question: Question, call: Call) -> Answer:

@@ -17,6 +17,7 @@ from cmsmcp.core.ports import Caller
 from cmsmcp.identity.cursors import PURPOSE, CursorSeal
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
+from cmsmcp.processes.presence import has_left
 from cmsmcp.state.redis.client import Client
 
 
@@ -29,4 +30,4 @@ def open_api(
     keys, alone = Sought(lambda: open_keyring(chosen, PURPOSE)), CursorSeal()
     ports = replace(ports, policy=policy, admission=lambda: admission)
     reading = Reading(ports, lambda: CursorSeal(keys()) if keys() else alone, chosen.settings.door.public_url or "/")
-    return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes))
+    return blueprint(reading, Gate(peers, authenticate, admission, policy.max_request_bytes, has_left))

@@ -31,6 +31,7 @@ from cmsmcp.core.shared import Shared
 from cmsmcp.identity.bearers import Bearers
 from cmsmcp.identity.gate import Gate
 from cmsmcp.identity.peers import Peers
+from cmsmcp.processes.presence import has_left
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.runner.pool import Pool
 from cmsmcp.settings import SiteChoice
@@ -87,7 +88,7 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     )  # fmt: skip
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
-    gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes)
+    gate = Gate(peers, partial(bearers.authenticate, door="mcp"), admission, policy.max_request_bytes, has_left)
     doors = [blueprint(service, Entrance(gate, open_to, Sought(lambda: open_sessions(chosen)))), *describe_resource(chosen)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))

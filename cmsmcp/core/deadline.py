@@ -1,4 +1,4 @@
-"""How long a call may still run."""
+"""How long a call may still run, and whether anybody waits for it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from collections.abc import Callable
 
 from cmsmcp.protocol.errors import TimedOut
 
+LOOK_SECONDS = 0.2
+"""How often a call that runs is compared with the world: whether its client has gone, and whether its deadline has moved."""
+
+
+def nobody_leaves() -> bool:
+    """For clients of whom nobody can tell whether they are there, or whose work goes on without them."""
+    return False
+
 
 class Deadline:
     """Seconds a call may take, on a monotonic clock. Long loops call `check()`, which raises `TimedOut`.
 
-    `cancel()` makes the next `check()` raise `Cancelled`: a client withdrew the request. `limit(budget)` bounds what may be worked on
-    in this process, in bytes of text or what takes as long: `spend()` counts it, and what is over raises `OverBudget`.
+    `cancel()` makes the next `check()` raise `Cancelled`: a client withdrew the request. So does `left`, which says whether the client has
+    gone: whoever asks looks for himself, because work that never pauses keeps all others of its worker from looking. A call that is over
+    within LOOK_SECONDS pays nothing for it. `limit(budget)` bounds what may be worked on in this process, in bytes of text or what takes as
+    long: `spend()` counts it, and what is over raises `OverBudget`.
     """
 
-    __slots__ = ("seconds", "_clock", "_end", "_cancelled", "_budget")
+    __slots__ = ("seconds", "_clock", "_end", "_cancelled", "_left", "_look_at", "_budget")
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic, left: Callable[[], bool] = nobody_leaves) -> None:
         self.seconds = seconds
         self._clock = clock
-        self._end = clock() + seconds
+        self._left = left
+        now = clock()
+        self._end = now + seconds
+        self._look_at = now + LOOK_SECONDS
         self._cancelled = False
         self._budget: int | None = None
 
@@ -37,7 +50,7 @@ class Deadline:
 
     @property
     def cancelled(self) -> bool:
-        return self._cancelled
+        return self._is_cancelled(self._clock())
 
     def limit(self, budget: int | None) -> None:
         """From now on; None for no bound."""
@@ -52,18 +65,26 @@ class Deadline:
     @property
     def is_over(self) -> bool:
         """Whether `check()` would raise."""
-        return self._cancelled or (self._budget is not None and self._budget < 0) or self._clock() >= self._end
+        now = self._clock()
+        return self._is_cancelled(now) or (self._budget is not None and self._budget < 0) or now >= self._end
 
     def check(self) -> None:
-        if self._cancelled:
+        now = self._clock()
+        if self._is_cancelled(now):
             raise Cancelled
-        if self._clock() >= self._end:
+        if now >= self._end:
             raise TimedOut(self.seconds)
         self.spend(0)
 
+    def _is_cancelled(self, now: float) -> bool:
+        if now >= self._look_at and not self._cancelled:
+            self._look_at = now + LOOK_SECONDS
+            self._cancelled = self._left()
+        return self._cancelled
+
 
 class Cancelled(Exception):
-    """The client withdrew the request: stop, free the permit, send nothing."""
+    """The client withdrew the request, or has gone: stop, free the permit, send nothing."""
 
 
 class OverBudget(Exception):

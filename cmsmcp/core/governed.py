@@ -53,7 +53,7 @@ def govern(
         refuse(visit, event, reason="scope", code=errors.SCOPE_REFUSED)
         raise errors.ScopeRefused(reason, scopes=every)
     permit = enter(visit, toll, event, told)
-    deadline = Deadline(toll.seconds)
+    deadline = Deadline(toll.seconds, left=visit.flight.has_left)
     work = Work(lambda: produce(new_call(visit, deadline, event.scope, talk)), permit.release, permit.keep)
     try:
         encoded: Result = work.run(deadline, visit.flight)

@@ -88,7 +88,7 @@ def list_resources(exchange: Exchange) -> messages.Result:
 def listed(exchange: Exchange, name: str, build: Callable[[Deadline], list[Entry]], *, key: str, ttl_ms: int) -> messages.Result:
     """One page of what `build` gives, under `name`; `key` is what tells its entries apart."""
     permit = enter(exchange, Toll(seconds=LIST_SECONDS))
-    deadline = Deadline(LIST_SECONDS)
+    deadline = Deadline(LIST_SECONDS, left=exchange.flight.has_left)
     work = Work(lambda: build(deadline), permit.release, permit.keep)
     try:
         entries = work.run(deadline, exchange.flight)

@@ -49,6 +49,8 @@ class Outcome:
 
 
 ACCEPTED = Outcome(status=202)
+GIVEN_UP = Outcome()
+"""Of a request that was withdrawn, or whose client has gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from cmsmcp.core.entry import charge
 from cmsmcp.core.exchange import Exchange, Ports, Visit
 from cmsmcp.core.methods import Method, find_method
 from cmsmcp.core.out import Out, Stream
-from cmsmcp.core.outcome import ACCEPTED, Outcome, Pending, as_error, broken, failed, invalid, rejected, unpaid
+from cmsmcp.core.outcome import ACCEPTED, GIVEN_UP, Outcome, Pending, as_error, broken, failed, invalid, rejected, unpaid
 from cmsmcp.core.ports import Admission, Caller, Runner, Site
 from cmsmcp.core.session import Connection, Flight
 from cmsmcp.core.taking import TAKEN, Flights, take
@@ -133,10 +133,10 @@ class Service:
             result = method.run(exchange)
             if isinstance(result, Stream):
                 is_open = not exchange.flight.cancelled
-                return Outcome(stream=result) if is_open else Outcome()
+                return Outcome(stream=result) if is_open else GIVEN_UP
             outcome = Outcome(jsonrpc.result_reply(exchange.request.id, result))
         except Cancelled:
-            outcome = Outcome()
+            outcome = GIVEN_UP
         except errors.CallError as error:
             outcome = failed(error, exchange.request.id)
         except Exception:
@@ -145,12 +145,14 @@ class Service:
             if not is_open:
                 exchange.connection.end(exchange.request.id, exchange.flight)
                 self._flights.drop(exchange)
-        return Outcome() if exchange.flight.cancelled else outcome
+        return GIVEN_UP if exchange.flight.cancelled else outcome
 
     def _answer_batch(self, batch: jsonrpc.Batch, caller: Caller, connection: Connection, headers: Mapping[str, str] | None) -> Outcome:
         """2025-03-26 only. Members run one after the other (A-06)."""
         replies = []
         for member in batch.members:
+            if connection.has_left():
+                break
             outcome: Outcome | Pending
             if isinstance(member, jsonrpc.Request) and (member.method == "initialize" or is_enveloped(member)):
                 outcome = invalid("neither initialize nor a request of another revision can be part of a batch.", member.id)

@@ -6,8 +6,10 @@ Must not know what a request does, nor outlive its connection: what several work
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
+from cmsmcp.core.deadline import nobody_leaves
 from cmsmcp.protocol.jsonrpc import Id
 
 
@@ -18,12 +20,16 @@ class Cancellable(Protocol):
 
 
 class Flight:
-    """One request under way. `settled` wakes whoever waits for its work: it ended, or the client withdrew it."""
+    """One request under way. `settled` wakes whoever waits for its work: it ended, or the client withdrew it.
 
-    __slots__ = ("settled", "_lock", "_bound", "_cancelled")
+    `has_left` says whether its client has gone; the deadline of the work asks now and then.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("settled", "has_left", "_lock", "_bound", "_cancelled")
+
+    def __init__(self, has_left: Callable[[], bool] = nobody_leaves) -> None:
         self.settled = threading.Event()
+        self.has_left = has_left
         self._lock = threading.Lock()
         self._bound: Cancellable | None = None
         self._cancelled = False
@@ -64,6 +70,7 @@ class Connection:
         self.lost = lost
         self.session = session
         self.is_new = False
+        self._left: Callable[[], bool] = nobody_leaves
         self._lock = threading.Lock()
         self._flights: dict[Id, Flight] = {}
 
@@ -72,12 +79,19 @@ class Connection:
         self.revision, self.declared = revision, declared
         self.lost, self.is_new = False, True
 
+    def watch(self, left: Callable[[], bool]) -> None:
+        """From now on `left` says whether the client has gone, and so whether its requests go on, those under way too."""
+        self._left = left
+
+    def has_left(self) -> bool:
+        return self._left()
+
     def begin(self, id: Id) -> Flight | None:
         """The new flight, or None when a request with this id is still under way (ST-13)."""
         with self._lock:
             if id in self._flights:
                 return None
-            flight = self._flights[id] = Flight()
+            flight = self._flights[id] = Flight(self.has_left)
             return flight
 
     def end(self, id: Id, flight: Flight) -> None:

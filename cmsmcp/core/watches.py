@@ -57,7 +57,7 @@ def readable(visit: Visit, uris: Iterable[str]) -> dict[str, Watch]:
         return {}
     cost = min(len(found) // READS_PER_UNIT, visit.ports.policy.rate.burst - 1)
     permit = enter(visit, Toll(cost=cost, seconds=CHECK_SECONDS))
-    deadline = Deadline(CHECK_SECONDS)
+    deadline = Deadline(CHECK_SECONDS, left=visit.flight.has_left)
 
     def check() -> dict[str, Watch]:
         return {uri: _watch(uri, *pair) for uri, pair in found.items() if is_readable(visit, uri, *pair, deadline)}

@@ -10,12 +10,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from cmsmcp.core.deadline import Cancelled, Deadline
+from cmsmcp.core.deadline import LOOK_SECONDS, Cancelled, Deadline
 from cmsmcp.core.session import Flight
 from cmsmcp.protocol.errors import TimedOut
-
-LOOK_SECONDS = 1.0
-"""How often the waiter looks whether the deadline has moved: it does while the work waits for its client."""
 
 
 class Work:
@@ -46,7 +43,7 @@ class Work:
         except RuntimeError:
             self.leave()
             raise
-        while not flight.settled.wait(min(deadline.remaining(), LOOK_SECONDS)) and deadline.remaining() > 0:
+        while not flight.settled.wait(min(deadline.remaining(), LOOK_SECONDS)) and not deadline.cancelled and deadline.remaining() > 0:
             pass
         if not self._finished:
             self._outlives()

@@ -32,7 +32,10 @@ FIELDS = (
     ("scope", "scope it needs"),
     ("category", "audit category the capability declares"),
     ("decision", "allowed or refused"),
-    ("reason", "why it was refused or failed: rate, concurrency, streams, revoked, scope, arguments, timeout, size, input, error …"),
+    (
+        "reason",
+        "why it was refused or failed: rate, concurrency, streams, revoked, scope, arguments, timeout, size, input, cancelled, error …",
+    ),
     ("code", "error code the caller got (docs/errors.md)"),
     ("duration_ms", "milliseconds the work took, with three decimals"),
     ("result_bytes", "size of the encoded result"),

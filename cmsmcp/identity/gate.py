@@ -35,12 +35,16 @@ class TurnedAway(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`authenticate` gets the Authorization header; it may raise TokenRefused or Unavailable."""
+    """`authenticate` gets the Authorization header; it may raise TokenRefused or Unavailable.
+
+    `has_left` says whether the client of a request has gone.
+    """
 
     peers: Peers
     authenticate: Callable[[str | None], Caller]
     admission: Admission
     max_request_bytes: int
+    has_left: Callable[[Environ], bool] = lambda environ: False
 
     def check_size(self, environ: Environ) -> None:
         if announces_more(environ, self.max_request_bytes):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from flask import Blueprint, Response, request
 from flask.blueprints import BlueprintSetupState
 from werkzeug.routing import Rule
 
+from cmsmcp.core.outcome import GIVEN_UP
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Outcome, Pending, Service
 from cmsmcp.core.session import Connection
@@ -48,7 +50,6 @@ class Entrance:
     gate: Gate
     open_to: Caller | None = None
     sessions: Callable[[], Sessions | None] = lambda: None
-
 
 def blueprint(service: Service, entrance: Entrance) -> Blueprint:
     """`/mcp` and `/mcp/` alike: no redirect, which would lose a POST's body (C018)."""
@@ -134,7 +135,10 @@ class _Endpoint:
         begun = self._service.begin(body, caller, connection, headers, speech)
         if speech is not None and isinstance(begun, Pending) and begun.talks:
             return self._converse(speech, begun, connection, media_type)
+        connection.watch(partial(self._gate.has_left, request.environ))
         outcome = begun if isinstance(begun, Outcome) else begun()
+        if outcome == GIVEN_UP and connection.has_left():
+            return replies.closed()
         if outcome.unpaid:
             raise Refusal(outcome.status, outcome.body or b"")
         if outcome.stream is not None:
@@ -153,6 +157,8 @@ class _Endpoint:
         keeps = connection.session is not None and era is not None and not era.modern
         events = self._events() if keeps and era is not None and era.revision in RESUMABLE else None
         record = Record(events, connection.session or "") if events is not None else None
+        if not keeps:
+            connection.watch(partial(self._gate.has_left, request.environ))
         self.openings.began()
         try:
             speech.run(pending, record, _nothing if keeps else connection.cancel_all, self.openings.ended)

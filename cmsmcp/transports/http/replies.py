@@ -50,6 +50,12 @@ def unavailable(error: errors.Unavailable) -> Refusal:
     return Refusal(503, body, {"Retry-After": str(error.retry_after)})
 
 
+def closed() -> Response:
+    """For a client that has shut down its side of the connection, which looks like one that is gone, and reads on."""
+    message = "The connection was closed while the call was running, so it was stopped. Keep it open until the reply."
+    return Response(error_reply(None, errors.INVALID_REQUEST, message), 400, mimetype=JSON)
+
+
 def no_room() -> Refusal:
     """503: this process holds as many streams as it may (W-01)."""
     message = f"Too many streams are open here. Try again in {RETRY_SECONDS} s."

@@ -16,7 +16,7 @@ from cmsmcp.protocol import sse
 from cmsmcp.transports.http.resuming import Record
 
 FIRST_SECONDS = 1.0
-"""So long a call may be silent before its stream is opened for comments alone: only a failed write shows that the client has gone."""
+"""So long a call may be silent before its stream is opened for comments alone, so that nobody between takes the connection for dead."""
 WORKING_PULSE = 2.0
 IDLE_PULSE = 6.0
 """The first write after a client has gone still succeeds; two of these are seen within 15 s (W-02)."""
