@@ -17,8 +17,8 @@ MAY_IMPORT = {
     "governance": {"cmsmcp.protocol.errors", "cmsmcp.core.ports"},
     "core": {"cmsmcp.protocol", "cmsmcp.governance", "marshmallow", "apispec", "orjson"},
     "capabilities": {
-        "cmsmcp.__version__", "cmsmcp.core.capability", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.protocol.cursor",
-        "cmsmcp.protocol.errors", "cmsmcp.schema", "marshmallow",
+        "cmsmcp.__version__", "cmsmcp.core.announced", "cmsmcp.core.capability", "cmsmcp.core.entries", "cmsmcp.core.ports",
+        "cmsmcp.protocol.cursor", "cmsmcp.protocol.errors", "cmsmcp.schema", "marshmallow",
     },
     "site": {
         "cmsmcp.core.deadline", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor",

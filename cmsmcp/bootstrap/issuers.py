@@ -7,7 +7,7 @@ from hashlib import sha256
 from flask import Blueprint
 
 from cmsmcp.bootstrap.chosen import Chosen
-from cmsmcp.governance.scopes import READ_SCOPES
+from cmsmcp.governance.scopes import READ_SCHEMA, READ_SCOPES
 from cmsmcp.identity.issuers import Expected, ExternalIssuer
 from cmsmcp.identity.keysource import KeySource
 from cmsmcp.transports import wellknown
@@ -29,5 +29,5 @@ def describe_resource(chosen: Chosen) -> list[Blueprint]:
     door = chosen.settings.door
     if not door.issuers or door.public_url is None:
         return []
-    scopes = sorted(chosen.settings.policy.scopes & READ_SCOPES)
+    scopes = sorted(chosen.settings.policy.scopes & (READ_SCOPES | {READ_SCHEMA}))
     return [wellknown.blueprint(wellknown.Resource(door.public_url, [issuer.name for issuer in door.issuers], scopes))]

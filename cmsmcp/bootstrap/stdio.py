@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
+from cmsmcp.capabilities._offers import OFFERS
 from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
 from cmsmcp.processes.signals import ignore_meaningless
@@ -41,9 +42,13 @@ def serve_stdio(choice: SiteChoice) -> int:
     site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
     registry = Once(lambda: discover_capabilities(chosen))
     runner = Once(lambda: _runner(chosen))
+    has_others = bool(chosen.environment.capabilities)
+    if has_others:
+        registry()  # a faulty package stops the start; ours, which a test holds, are imported when they are asked for
     service = Service(
-        policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared, runner=runner
-    )
+        policy, registry, lambda: site().site, admission, __version__, site_name=chosen.settings.site_name, shared=shared, runner=runner,
+        offers=(lambda: registry().offers) if has_others else (lambda: OFFERS),
+    )  # fmt: skip
     caller = Caller(client="local", scopes=policy.scopes)  # every scope the configuration enables, no token (F38, F39)
     warm_up = threading.Timer(WARM_UP_SECONDS, site)
     warm_up.daemon = True

@@ -20,7 +20,7 @@ def listing(call: Call):
 
 
 @resource(
-    "plank://content-types/{slug}/schema", scope="read:content", audit="schema.read", title="Content type schema",
+    "plank://content-types/{slug}/schema", scope="read:schema", audit="schema.read", title="Content type schema",
     output=ContentTypeSchema, indent=True, listing=listing, example={"slug": "post"}, complete={"slug": types},
     topics=lambda variables: [f"types/{variables['slug']}"],
 )

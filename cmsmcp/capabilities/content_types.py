@@ -30,7 +30,7 @@ def listing(_call: Call):
 
 
 @resource(
-    "plank://content-types", scope="read:content", audit="schema.read", title="Content Types", output=Output, indent=True, listing=listing,
+    "plank://content-types", scope="read:schema", audit="schema.read", title="Content Types", output=Output, indent=True, listing=listing,
     topics=lambda _variables: ["types"],
 )
 def content_types(_variables, call: Call):

@@ -20,7 +20,7 @@ def listing(_call: Call):
 
 
 @resource(
-    "plank://locales", scope="read:content", audit="schema.read", title="Locales", output=Output, indent=True, listing=listing,
+    "plank://locales", scope="read:schema", audit="schema.read", title="Locales", output=Output, indent=True, listing=listing,
     topics=lambda _variables: ["config"],
 )
 def locales(_variables, call: Call):

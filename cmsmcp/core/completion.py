@@ -19,6 +19,7 @@ from cmsmcp.core.invoke import is_enabled, is_usable
 from cmsmcp.core.schemas import argument_names
 from cmsmcp.governance.audit import Event
 from cmsmcp.governance.redaction import redact
+from cmsmcp.governance.scopes import completion_scope
 from cmsmcp.protocol import errors, messages
 
 MOST_VALUES = 100
@@ -48,7 +49,8 @@ def complete(exchange: Exchange) -> messages.Result:
         charge(exchange)
         raise
     capability = asked.capability
-    event = Event(new_event_id(), exchange.request.method, capability.name, capability.scope, capability.audit, {"argument": asked.name})
+    scope = completion_scope(capability.scope)
+    event = Event(new_event_id(), exchange.request.method, capability.name, scope, capability.audit, {"argument": asked.name})
     toll = Toll(seconds=min(SECONDS, capability.timeout))
     encoded = govern(exchange, event, toll, lambda call: _completed(asked, call))
     return messages.complete(exchange.era, exchange.ports.version, messages.completion(encoded.text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from cmsmcp.protocol.eras import Era
 from cmsmcp.protocol.jsonrpc import Request
 
 if TYPE_CHECKING:
+    from cmsmcp.core.announced import Offer
     from cmsmcp.core.registry import Registry
     from cmsmcp.core.shared import Shared
     from cmsmcp.governance.audit import AuditRecords
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class Ports:
     """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`.
 
-    `overdue` is one for all doors of a process. `runner`: None where all work is done in this process.
+    `offers` tells of what `registry` holds, without waiting for it. `overdue` is one for all doors of a process. `runner`: None where all
+    work is done in this process.
     """
 
     policy: Policy
@@ -34,6 +36,7 @@ class Ports:
     records: Callable[[], AuditRecords]
     version: str
     shared: Callable[[], Shared]
+    offers: Callable[[], Sequence[Offer]]
     runner: Callable[[], Runner | None] = lambda: None
     overdue: Overdue = field(default_factory=Overdue)
 

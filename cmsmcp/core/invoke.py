@@ -37,8 +37,7 @@ class Limits:
 
 
 def is_enabled(policy: Policy, name: str, capability: Capability) -> bool:
-    override = policy.overrides.get(name)
-    return capability.enabled if override is None or override.enabled is None else override.enabled
+    return policy.enables(name, capability.enabled)
 
 
 def is_usable(exchange: Exchange, name: str, capability: Capability) -> bool:

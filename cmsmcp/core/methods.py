@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from cmsmcp.core.announced import features, instructions
 from cmsmcp.core.entry import Toll, charge, enter
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.out import Stream
@@ -53,13 +54,14 @@ def _initialize(exchange: Exchange) -> messages.Result:
     revision = negotiate(exchange.request.params)
     enter(exchange, Toll()).release()
     exchange.connection.settle(revision, declared(exchange.request.params))
-    era = Era(revision)
-    return messages.complete(era, exchange.ports.version, messages.initialize(revision, exchange.ports.version))
+    result = messages.initialize(revision, exchange.ports.version, features(exchange), instructions(exchange))
+    return messages.complete(Era(revision), exchange.ports.version, result)
 
 
 def _discover(exchange: Exchange) -> messages.Result:
     enter(exchange, Toll()).release()
-    return messages.complete(exchange.era, exchange.ports.version, messages.discover(), ttl_ms=DISCOVER_TTL_MS)
+    result = messages.discover(features(exchange), instructions(exchange))
+    return messages.complete(exchange.era, exchange.ports.version, result, ttl_ms=DISCOVER_TTL_MS)
 
 
 def _ping(exchange: Exchange) -> messages.Result:

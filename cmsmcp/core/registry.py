@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
+from cmsmcp.core.announced import Offer
 from cmsmcp.core.capability import Capability
 from cmsmcp.core.schemas import argument_names, input_schema, mirrored_arguments
 from cmsmcp.protocol.uritemplate import UriTemplate
@@ -18,6 +19,7 @@ from cmsmcp.protocol.uritemplate import UriTemplate
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _SCOPE = re.compile(r"[a-z]+:[a-z]+")
+_FIRST_SCHEME = "plank://"
 _PLUGIN_SCHEME = "foundry-plugin://"
 _CLIENT_CAPABILITIES = ("elicitation", "sampling", "roots", "extensions")
 
@@ -30,8 +32,8 @@ class Registry:
     """Read-only. `tools` and `prompts` map wire names to them in name order; `resources` maps templates to resources.
 
     A name stands for one kind alone: limits, costs and audit records go by it. Of two versions of one name the newest keeps the
-    name, the older is `<name>_v<major>` (F34). Resources whose URI has no variable come first, each group by URI: the order of
-    resources/list (P16).
+    name, the older is `<name>_v<major>` (F34). Plank's own resources come first, and of each group those whose URI has no variable, by URI:
+    the order of resources/list (P16). `offers` tells of all of them what announcing them takes.
     """
 
     def __init__(self, capabilities: Iterable[Capability]) -> None:
@@ -42,10 +44,11 @@ class Registry:
         self.tools: Mapping[str, Capability] = _sorted(names, lambda capability: capability.is_tool)
         self.prompts: Mapping[str, Capability] = _sorted(names, lambda capability: capability.is_prompt)
         templates = [(UriTemplate(capability.uri or ""), capability) for capability in names.values() if capability.is_resource]
-        templates.sort(key=lambda pair: (bool(pair[0].variables), pair[0].template))
+        templates.sort(key=lambda pair: (not pair[0].template.startswith(_FIRST_SCHEME), bool(pair[0].variables), pair[0].template))
         if len({template.template for template, _ in templates}) != len(templates):
             raise RegistrationError("two resources share one URI template")
         self.resources: Mapping[UriTemplate, Capability] = MappingProxyType(dict(templates))
+        self.offers = tuple(Offer(name, _kind(one), one.scope, bool(one.complete), one.enabled) for name, one in sorted(names.items()))
 
     def find_resource(self, uri: str) -> tuple[Capability, dict[str, str]] | None:
         """The resource a URI names, with its decoded variables. A template without variables wins over one that has some."""

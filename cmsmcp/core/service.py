@@ -5,10 +5,11 @@ Keeps nothing about a request on itself, so one Service serves every thread, con
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cmsmcp.core.announced import features
 from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import charge
 from cmsmcp.core.exchange import Exchange, Ports, Visit
@@ -23,6 +24,7 @@ from cmsmcp.protocol import errors, jsonrpc
 from cmsmcp.protocol.eras import MODERN, Era, Refusal, batches_allowed, classify, is_enveloped
 
 if TYPE_CHECKING:
+    from cmsmcp.core.announced import Offer
     from cmsmcp.core.registry import Registry
     from cmsmcp.core.shared import Shared
     from cmsmcp.governance.audit import AuditRecords
@@ -36,7 +38,10 @@ def unshared() -> Shared:
 
 
 class Service:
-    """`registry`, `site` and `admission` are called when first needed, and must give the same object every time."""
+    """`registry`, `site` and `admission` are called when first needed, and must give the same object every time.
+
+    `offers` is what the registry will hold, for a door whose first reply must not wait for it; left out: it waits.
+    """
 
     def __init__(
         self,
@@ -49,9 +54,11 @@ class Service:
         site_name: str = "",
         shared: Callable[[], Shared] = unshared,
         runner: Callable[[], Runner | None] = lambda: None,
+        offers: Callable[[], Sequence[Offer]] | None = None,
     ) -> None:
         records = cache(partial(_records, site_name, policy.audit_arguments))
-        self.ports = Ports(policy, registry, site, admission, records, version, shared, runner)
+        known = offers or (lambda: registry().offers)
+        self.ports = Ports(policy, registry, site, admission, records, version, shared, known, runner)
         self._flights = Flights(shared)
 
     def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:
@@ -75,6 +82,10 @@ class Service:
                 return unpaid(errors.SessionNotFound())
             return Pending(partial(self._answer_batch, message, caller, connection, headers))
         return self._begin(message, caller, connection, headers, out)
+
+    def features(self, caller: Caller) -> Mapping[str, Any]:
+        """What is declared to this caller, as `initialize` does."""
+        return features(Visit("features", caller, Flight(), self.ports))
 
     def charge(self, caller: Caller, method: str, id: jsonrpc.Id | None = None) -> Outcome | None:
         """Take the price of what is answered without a method of ours. The refusal, if it comes to that."""

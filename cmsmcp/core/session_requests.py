@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from cmsmcp.core.announced import told_lists
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.entry import Toll, charge, enter, new_event_id
 from cmsmcp.core.exchange import Exchange, Visit
@@ -17,7 +18,7 @@ from cmsmcp.core.out import Stream
 from cmsmcp.core.session import Connection
 from cmsmcp.core.sharing import MAX_URI_BYTES, MAX_URIS
 from cmsmcp.core.subscriber import Subscriber
-from cmsmcp.core.subscriptions import CATEGORY, admitted, declared_lists, let_go
+from cmsmcp.core.subscriptions import CATEGORY, admitted, let_go
 from cmsmcp.core.watches import is_readable
 from cmsmcp.governance.audit import Event
 from cmsmcp.protocol import errors, messages
@@ -83,7 +84,7 @@ def open_stream(visit: Visit, connection: Connection) -> Stream:
         charge(visit)
         raise errors.ProtocolError("A stream belongs to a session. Send initialize first.", code=errors.INVALID_REQUEST)
     with admitted(visit, Event(new_event_id(), visit.method, category=CATEGORY)) as permit:
-        subscriber = Subscriber(visit, permit, declared_lists(), let_go, session=connection.session, name=os.urandom(8).hex())
+        subscriber = Subscriber(visit, permit, told_lists(visit), let_go, session=connection.session, name=os.urandom(8).hex())
         visit.ports.shared().feed.open(subscriber)
     return subscriber.stream
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from cmsmcp.core.announced import told_lists
 from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import Permit, Toll, charge, enter, new_event_id
 from cmsmcp.core.exchange import Exchange, Visit
@@ -22,7 +23,7 @@ from cmsmcp.core.tasks.ports import Task
 from cmsmcp.core.tenure import LEASE_SECONDS
 from cmsmcp.core.watches import readable
 from cmsmcp.governance.audit import Event
-from cmsmcp.protocol import errors, messages, notices
+from cmsmcp.protocol import errors, notices
 
 CATEGORY = "stream"
 """Audit category of streams: their intent is the opening, their outcome the end."""
@@ -100,11 +101,6 @@ def let_go(subscriber: Subscriber) -> None:
         subscriber.permit.release()
 
 
-def declared_lists() -> frozenset[str]:
-    """Lists whose changes we tell (S-10)."""
-    return frozenset(name for name, features in messages.CAPABILITIES.items() if features.get("listChanged"))
-
-
 def _wanted(exchange: Exchange) -> Filter:
     """The filter of a request. Kinds that do not exist are left out, those that exist must have the right form (S-04)."""
     given = exchange.request.params.get("notifications")
@@ -123,7 +119,7 @@ def _wanted(exchange: Exchange) -> Filter:
             raise _faulty(f"notifications.{name} has {len(listed)} entries; at most {MAX_URIS}. Open another stream for the rest.")
     if tasks is not None and not is_declared(exchange.era):
         raise undeclared()
-    lists = frozenset(kind for name, kind in _LISTS.items() if given.get(name)) & declared_lists()
+    lists = frozenset(kind for name, kind in _LISTS.items() if given.get(name)) & told_lists(exchange)
     return Filter(lists, None if uris is None else tuple(uris), None if tasks is None else tuple(tasks))
 
 

@@ -74,6 +74,11 @@ class Policy:
     max_streams: int = DEFAULT_MAX_STREAMS
     max_concurrency_per_client: int | None = None
 
+    def enables(self, capability: str, by_default: bool) -> bool:
+        """Whether a capability of that name is offered here; `by_default` is its own declaration."""
+        override = self.overrides.get(capability)
+        return by_default if override is None or override.enabled is None else override.enabled
+
 
 def share_of_a_client(max_concurrency: int) -> int:
     """Permits that one client may hold unless configured: never all of them, except of a single one."""

@@ -14,13 +14,16 @@ from cmsmcp.core.ports import STATUSES, Caller, Visibility
 from cmsmcp.governance.policy import Policy
 from cmsmcp.protocol.errors import InvalidArguments, ScopeRefused
 
+READ_CONTENT = "read:content"
+READ_SCHEMA = "read:schema"
 READ_UNPUBLISHED = "read:unpublished"
 DOCUMENTS_READ = "documents.read"
 ANY_STATUS = "all"
 
-# The seed's table, whole: scope -> CMS capability.
+# The seed's table, whole, and two of ours: scope -> CMS capability.
 CAPABILITY_OF = MappingProxyType({
-    "read:content": DOCUMENTS_READ,
+    READ_CONTENT: DOCUMENTS_READ,
+    READ_SCHEMA: DOCUMENTS_READ,
     "read:docs": "dashboard.read",
     "read:themes": "themes.manage",
     "read:plugins": "plugins.manage",
@@ -31,9 +34,13 @@ CAPABILITY_OF = MappingProxyType({
     "manage:plugins": "plugins.manage",
     "manage:themes": "themes.manage",
 })
-READ_SCOPES = frozenset({"read:content", "read:docs", "read:themes", "read:plugins", "read:ops"})
+READ_SCOPES = frozenset({READ_CONTENT, "read:docs", "read:themes", "read:plugins", "read:ops"})
 """What a configuration without `scopes` enables (F5), and a token made without `--scope` holds. Drafts are for whoever is named."""
-MUTATING_SCOPES = frozenset(CAPABILITY_OF) - READ_SCOPES - {READ_UNPUBLISHED}
+MUTATING_SCOPES = frozenset(scope for scope in CAPABILITY_OF if not scope.startswith("read:"))
+IMPLIED_BY = MappingProxyType({READ_SCHEMA: READ_CONTENT})
+"""A scope -> the one that opens it too, wherever scopes are listed: in the configuration, in a token, in an issuer's claims.
+
+`read:schema` opens Plank's three resources and nothing else: a token that holds it alone is Plank's (P2)."""
 
 OPERATOR_CAPABILITY_OF = MappingProxyType({"read:ops": "dashboard.read", "audit:read": "audit.read", "tokens:revoke": "users.manage"})
 """Scopes of an `operator` token, which opens `/ops` and nothing else; `site.yaml` does not list them."""
@@ -78,9 +85,9 @@ def missing(policy: Policy, caller: Caller, scope: str, every: Iterable[str] = (
         return f"There is no scope named {scope!r}."
     if scope in MUTATING_SCOPES:
         return f"The scope {scope} is reserved: this server only reads."
-    if scope not in policy.scopes:
+    if not _includes(policy.scopes, scope):
         return f"The scope {scope} is not enabled on this server. Its operator can add it to mcp.scopes."
-    if scope not in caller.scopes:
+    if not _includes(caller.scopes, scope):
         flags = " ".join(f"--scope {one}" for one in (tuple(every) or (scope,)))
         return f"This needs the scope {scope}, which this token does not hold. Use a token created with {flags}."
     if not _holds(caller, capability) and f"{capability}.own" not in caller.capabilities:
@@ -142,6 +149,15 @@ def token_rights(access: str, scopes: Iterable[str] | None = None, roles: Iterab
             raise ValueError(f"There is no role {role!r}. Use one of: {', '.join(ROLES)}.")
     capabilities = frozenset().union(*(ROLES[role] for role in roles)) if roles else frozenset(table[scope] for scope in granted)
     return Rights(granted, capabilities)
+
+
+def completion_scope(scope: str) -> str:
+    """What it takes to complete the arguments of a capability that needs `scope`: that, unless it opens its resources and nothing else."""
+    return IMPLIED_BY.get(scope, scope)
+
+
+def _includes(scopes: frozenset[str], scope: str) -> bool:
+    return scope in scopes or IMPLIED_BY.get(scope) in scopes
 
 
 def _holds(caller: Caller, capability: str) -> bool:

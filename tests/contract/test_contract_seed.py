@@ -34,9 +34,9 @@ RESOURCE_SCOPES = {
     "foundry://plugins": "read:plugins",
     "foundry://runtime/health": "read:ops",
     "foundry://docs/{+path}": "read:docs",
-    "plank://content-types": "read:content",
-    "plank://locales": "read:content",
-    "plank://content-types/{slug}/schema": "read:content",
+    "plank://content-types": "read:schema",
+    "plank://locales": "read:schema",
+    "plank://content-types/{slug}/schema": "read:schema",
 }
 
 SAMPLE_SCHEMAS = {

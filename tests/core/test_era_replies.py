@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from marshmallow import Schema, fields
 
+from cmsmcp.capabilities._offers import OFFERS
 from cmsmcp.core.capability import resource, tool
 from cmsmcp.core.service import Connection
 from cmsmcp.protocol import errors
@@ -175,7 +176,7 @@ def test_a_client_that_initialised_with_2026_gets_the_additive_fields(b, method)
 )
 def test_initialize_answers_with_the_negotiated_revision_and_binds_it(b, asked, given) -> None:
     """C012, F47."""
-    b.connection = Connection()
+    b.connection, b.registry.offers = Connection(), OFFERS
     result = b.ask("initialize", {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "p", "version": "0"}})["result"]
     assert result["protocolVersion"] == b.connection.revision == given
     assert {"tools", "resources", "prompts"} <= result["capabilities"].keys()
@@ -215,7 +216,7 @@ def test_the_handshake_waits_for_neither_capabilities_nor_site(bench) -> None:
     def never():
         raise AssertionError("opened too early")
 
-    b.service = Service(Policy(enabled=True), never, never, lambda: b.admission, "1")
+    b.service = Service(Policy(enabled=True), never, never, lambda: b.admission, "1", offers=lambda: OFFERS)
     b.connection = Connection()
     assert "result" in b.ask_modern("server/discover")
     assert "result" in b.ask("initialize", {"protocolVersion": MODERN})

@@ -29,7 +29,7 @@ def caller(*capabilities: str, scopes: frozenset[str] = EVERY_READ, subject: str
 
 def test_the_table_is_the_seeds() -> None:
     """F37, row by row."""
-    assert {scope: CAPABILITY_OF[scope] for scope in CAPABILITY_OF if scope != "read:unpublished"} == {
+    assert {scope: CAPABILITY_OF[scope] for scope in CAPABILITY_OF if scope not in ("read:schema", "read:unpublished")} == {
         "read:content": "documents.read", "read:docs": "dashboard.read", "read:themes": "themes.manage", "read:plugins": "plugins.manage",
         "read:ops": "dashboard.read", "write:content": "documents.write", "publish:content": "documents.publish",
         "manage:plugins": "plugins.manage", "manage:themes": "themes.manage",
@@ -46,6 +46,21 @@ def test_a_read_scope_needs_the_configuration_the_token_and_the_capability(scope
     assert "not enabled" in str(missing(Policy(scopes=EVERY_READ - {scope}), caller("*"), scope))
     assert f"--scope {scope}" in str(missing(EVERYTHING, caller("*", scopes=EVERY_READ - {scope}), scope))
     assert capability in str(missing(EVERYTHING, caller("media.read"), scope))
+
+
+def test_read_content_implies_read_schema_wherever_scopes_are_listed() -> None:
+    """P2: the schemas can be had without the entries, and with them; the right behind both is one."""
+    wide, narrow = frozenset({"read:content"}), frozenset({"read:schema"})
+    for configured in (wide, narrow):
+        for held in (wide, narrow):
+            assert allowed(Policy(scopes=configured), caller("documents.read", scopes=held), "read:schema")
+            assert allowed(Policy(scopes=configured), caller("documents.read", scopes=held), "read:content") is (configured == held == wide)
+    assert CAPABILITY_OF["read:schema"] == "documents.read"
+    assert "documents.read" in str(missing(EVERYTHING, caller("dashboard.read"), "read:schema"))
+    assert "--scope read:schema" in str(missing(EVERYTHING, caller("*", scopes=frozenset({"read:docs"})), "read:schema"))
+    assert "not enabled" in str(missing(Policy(scopes=frozenset({"read:docs"})), caller("*"), "read:schema"))
+    rights = token_rights("mcp-server", ["read:schema"])
+    assert (rights.scopes, rights.capabilities) == ({"read:schema"}, {"documents.read"})
 
 
 @pytest.mark.parametrize("scope", sorted(MUTATING_SCOPES))

@@ -126,6 +126,7 @@ def plank(new_place: Callable[[], Any], start: Callable[..., Any]) -> Any:
     place = new_place()
     (place.site / "content/types").mkdir(exist_ok=True)
     (place.site / "content/types/post.yaml").write_text(POST_TYPE)
+    (place.site / "content/types/note.yaml").unlink(missing_ok=True)
     config = place.site / "content/config/site.yaml"
     config.write_text(config.read_text() + "\nlocales: [en, es]\n")
     return start(place, "--workers", "2")
@@ -158,6 +159,65 @@ def test_initialize_answers_in_the_guides_shape(ask: Callable[[str], Any]) -> No
     assert INSTRUCTIONS in result["instructions"]
 
 
+@pytest.fixture(scope="module")
+def schema_only(plank: Any) -> dict[str, str]:
+    """Plank's own token: it discovers schemas and reads no entry."""
+    return {"Authorization": f"Bearer {plank.place.token('--access', 'mcp-server', '--scope', 'read:schema')}"}
+
+
+def test_a_token_for_schemas_alone_is_planks(plank: Any, schema_only: dict[str, str]) -> None:
+    """P2, P8, P14–P18, P26: what the guide announces, instructs and lists, and nothing beside it. `page` is a type of every site here."""
+    result = plank.post(INITIALIZE, schema_only).json["result"]
+    assert (list(result["capabilities"]), result["instructions"]) == (["resources"], INSTRUCTIONS)
+    assert plank.post("", schema_only, method="GET").json["capabilities"] == ["resources"]
+    listed = plank.post(LIST, schema_only).json["result"]["resources"]
+    assert [one for one in listed if one["name"] != "content-type-schema-page"] == LISTED
+    read_schema = plank.post(read(4, "plank://content-types/post/schema"), schema_only).json["result"]["contents"][0]["text"]
+    assert read_schema == SCHEMA
+    assert plank.post(read(5, "plank://locales"), schema_only).json["result"]["contents"][0]["text"] == LOCALES
+    assert POST_ITEM in plank.post(read(3, "plank://content-types"), schema_only).json["result"]["contents"][0]["text"]
+
+
+def asked(method: str, **params: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2025-06-18", "2025-03-26", None])
+def test_a_token_for_schemas_alone_opens_nothing_else(plank: Any, schema_only: dict[str, str], revision: str | None) -> None:
+    """P2, AU-03: whatever reads entries is refused and says what it takes; lists of it are empty."""
+    headers = {**schema_only, **({"MCP-Protocol-Version": revision} if revision else {})}
+    for method, params, scope in (
+        ("tools/call", {"name": "list_documents"}, "read:content"),
+        ("tools/call", {"name": "export_schema", "arguments": {"format": "typescript"}}, "read:content"),
+        ("prompts/get", {"name": "describe_content_type", "arguments": {"type": "post"}}, "read:content"),
+        ("resources/read", {"uri": "foundry://content/collections/post"}, "read:content"),
+        ("resources/read", {"uri": "foundry://runtime/health"}, "read:ops"),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/resource", "uri": "plank://content-types/{slug}/schema"}, "argument": {"name": "slug", "value": ""}},
+            "read:content",
+        ),
+    ):
+        refused = plank.post(asked(method, **params), headers)
+        assert (refused.status, refused.json["error"]["code"]) == (403, 4030), params
+        assert refused.json["error"]["data"]["required_scopes"] == [scope]
+    for method, key in (("tools/list", "tools"), ("prompts/list", "prompts")):
+        assert plank.post(asked(method), headers).json["result"][key] == []
+    templates = plank.post(asked("resources/templates/list"), headers).json["result"]["resourceTemplates"]
+    assert {one["uriTemplate"].partition("//")[0] for one in templates} == {"plank:"}
+    assert plank.post("", headers, path="/api/post", method="GET").status == 403
+
+
+def test_server_discover_says_the_same_and_is_private(plank: Any, schema_only: dict[str, str], bearer: dict[str, str]) -> None:
+    """2026-07-28: server/discover, Caching (K-01); no cache between may keep one caller's answer for another."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover", "Accept": "application/json, text/event-stream"}
+    narrow, wide = (plank.post(asked("server/discover", _meta=meta), {**headers, **token}) for token in (schema_only, bearer))
+    assert (narrow.json["result"]["capabilities"].keys(), narrow.json["result"]["instructions"]) == ({"resources"}, INSTRUCTIONS)
+    assert narrow.json["result"]["cacheScope"] == "private" and narrow.headers["Cache-Control"] == "no-store"
+    assert {"tools", "prompts", "completions", "extensions"} <= wide.json["result"]["capabilities"].keys()
+
+
 def test_ping_is_empty(ask: Callable[[str], Any]) -> None:
     """P10."""
     assert ask('{"jsonrpc":"2.0","id":9,"method":"ping"}') == {"jsonrpc": "2.0", "id": 9, "result": {}}
@@ -173,6 +233,8 @@ def test_resources_are_listed_as_the_guide_shows(ask: Callable[[str], Any]) -> N
     assert list(schemas[-1]) == list(LISTED[2]), "keys in the guide's order"
     order = [resource["uri"] for resource in listed if resource["uri"].startswith("plank://")]
     assert order[:2] == ["plank://content-types", "plank://locales"]
+    schemes = [one["uri"].partition(":")[0] for one in listed]
+    assert schemes == sorted(schemes, reverse=True), "Plank's own before the others"
     assert all("fields" not in json.dumps(resource) for resource in listed), "P26: never a schema"
 
 

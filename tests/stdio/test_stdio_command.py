@@ -107,6 +107,21 @@ def test_a_local_client_has_the_scopes_that_are_configured(
     assert replies[2]["error"]["code"] == 4030
 
 
+def test_a_configuration_for_schemas_alone_is_planks(site: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    """P2, P14, P15 over stdio, in every revision that has a handshake."""
+    overlay = tmp_path / "scopes.yaml"
+    overlay.write_text("mcp: {scopes: [read:schema]}\n")
+    for revision in ("2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"):
+        first = {**INIT, "params": {**INIT["params"], "protocolVersion": revision}}
+        more = [{**INIT, "id": number, "method": method, "params": {}} for number, method in enumerate(("resources/list", "tools/list"), 1)]
+        done = run("cmsmcp", site, environment, first, *more, args=("--config-overlay", str(overlay)))
+        replies = {reply["id"]: reply["result"] for reply in map(json.loads, done.stdout.splitlines())}
+        assert list(replies[0]["capabilities"]) == ["resources"]
+        assert replies[0]["instructions"].startswith("Use resources/list") and "search_content" not in replies[0]["instructions"]
+        assert {one["uri"].partition("/")[0] for one in replies[1]["resources"]} == {"plank:"}
+        assert replies[2]["tools"] == []
+
+
 @pytest.mark.parametrize(("scopes", "code"), [("", 4030), (", scopes: [read:content, read:unpublished]", None)])
 def test_drafts_are_opened_by_name_alone(scopes: str, code: int | None, tmp_path: Path, environment: dict[str, str]) -> None:
     """F5: a block that only enables MCP gives a local client the five read scopes, and none of what opens drafts."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from marshmallow import Schema, fields
 
-from cmsmcp.core.capability import Capability, resource
+from cmsmcp.core.capability import Capability, prompt, resource, tool
 from cmsmcp.core.out import Stream
 from cmsmcp.core.ports import Caller, Site
 from cmsmcp.core.registry import Registry
@@ -83,7 +83,15 @@ class Place:
             """How things are; it declares no topics."""
             return {"ok": True}
 
-        return [document, state]
+        @tool(scope="read:content", audit="t", output=Body)
+        def probe(arguments: Mapping[str, Any], call: Any) -> Any:
+            """A tool, without which its list could not change."""
+
+        @prompt(scope="read:content", audit="t")
+        def draft(arguments: Mapping[str, Any], call: Any) -> Any:
+            """A prompt, for the same reason."""
+
+        return [document, state, probe, draft]
 
     def ask(
         self,

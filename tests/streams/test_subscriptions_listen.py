@@ -112,7 +112,7 @@ def test_kinds_that_do_not_exist_are_left_out(place) -> None:
 
 def test_a_list_whose_changes_are_not_declared_is_left_out(place, monkeypatch) -> None:
     """S-04, S-10."""
-    monkeypatch.setattr("cmsmcp.protocol.messages.CAPABILITIES", {"tools": {"listChanged": True}, "prompts": {}})
+    monkeypatch.setattr("cmsmcp.core.announced.FEATURES", {"tools": {"listChanged": True}, "prompts": {}})
     p = place()
     heard = p.listen(LISTS)
     assert heard.await_acknowledged() == {"toolsListChanged": True}

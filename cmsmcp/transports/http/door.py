@@ -112,7 +112,7 @@ class _Endpoint:
             return self._post(caller, headers)
         if checks.wants_stream():
             return self._get(caller, headers)
-        metadata = replies.metadata(headers)
+        metadata = replies.metadata(headers, self._service.features(caller))
         refused = self._service.charge(caller, f"{verb} /mcp")
         return metadata if refused is None else replies.reply(refused, JSON)
 

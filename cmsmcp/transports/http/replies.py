@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flask import Response, request
@@ -13,7 +13,6 @@ from cmsmcp.core.service import Outcome
 from cmsmcp.protocol import errors
 from cmsmcp.protocol.eras import LATEST_LEGACY, SUPPORTED, refuse_version
 from cmsmcp.protocol.jsonrpc import error_reply
-from cmsmcp.protocol.messages import CAPABILITIES
 from cmsmcp.protocol.sse import EVENT_STREAM, event
 
 JSON = "application/json"
@@ -74,12 +73,12 @@ def options() -> Response:
     return _empty(204, headers)
 
 
-def metadata(headers: Mapping[str, str]) -> Response:
-    """What Plank's `GET /mcp` says, and what else is served (P8)."""
+def metadata(headers: Mapping[str, str], features: Iterable[str]) -> Response:
+    """What Plank's `GET /mcp` says, and what else is served (P8). `features` are the names of those declared to the caller."""
     refuse_unknown_version(headers)
     known: dict[str, Any] = {
         "name": "cmsmcp", "transport": "streamable-http", "endpoint": "/mcp", "protocolVersion": LATEST_LEGACY,
-        "protocolVersions": list(SUPPORTED), "capabilities": sorted(CAPABILITIES),
+        "protocolVersions": list(SUPPORTED), "capabilities": sorted(features),
     }  # fmt: skip
     return Response(json.dumps(known), mimetype=JSON)
 
