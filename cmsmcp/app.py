@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, NotFound
 
 from cmsmcp.bootstrap.http import open_doors
+from cmsmcp.disk_faults import describe
 from cmsmcp.settings import SettingsError, SiteChoice, read_environment
 
 APP_LOAD_ERROR = 4
@@ -31,6 +32,8 @@ def from_folder(
         doors = open_doors(SiteChoice(Path(site), env, tuple(map(Path, overlays)), named_by), bind, supervised=supervised)
     except SettingsError as error:
         _stop(error)
+    except OSError as error:
+        _stop(SettingsError(describe(error) or str(error)))
     app = create_app(doors.blueprints, doors.missing)
     app.extensions["cmsmcp-tasks"] = doors.finish
     if doors.tell_start is not None:

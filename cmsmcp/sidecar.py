@@ -17,6 +17,7 @@ from cmsmcp.bootstrap.audit import Trimmer
 from cmsmcp.bootstrap.chosen import Chosen, choose, open_chosen
 from cmsmcp.bootstrap.governance import connect, find_redis
 from cmsmcp.bootstrap.notices import Notices, notices_over_redis
+from cmsmcp.disk_faults import describe
 from cmsmcp.processes.signals import ignore_meaningless
 from cmsmcp.settings import SettingsError, SiteChoice
 
@@ -42,6 +43,9 @@ def main() -> int:
         return _run(choice, Signals(signals, wanted.parent))
     except SettingsError as error:
         log.error("%s", error)
+        return 2
+    except OSError as error:
+        log.error("%s", describe(error))
         return 2
 
 

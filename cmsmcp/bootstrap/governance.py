@@ -24,6 +24,12 @@ PATIENCE = 2.0
 """Seconds a command line waits for Redis; a server is far stricter with each of its requests."""
 
 
+_REFUSALS = {
+    "MISCONF": "it cannot write to its disk: free some there",
+    "LOADING": "it still loads its data: try again in a moment",
+}
+
+
 class NoRedis:
     """Admission where there is no Redis: nothing is served, and the answer says why."""
 
@@ -56,7 +62,8 @@ def require_redis(client: Client) -> None:
     except Unavailable:
         raise SettingsError(f"no Redis serves us at {shown}: it is down, unreachable, or refuses this user; check REDIS_URL") from None
     except Refused as refused:
-        raise SettingsError(f"Redis at {shown} refuses ({refused.word}); check the user and the password in REDIS_URL") from None
+        why = _REFUSALS.get(refused.word, "check the user and the password in REDIS_URL")
+        raise SettingsError(f"Redis at {shown} refuses ({refused.word}); {why}") from None
 
 
 def find_redis(chosen: Chosen) -> str | None:

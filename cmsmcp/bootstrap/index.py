@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 
 from cmsmcp import __version__
+from cmsmcp.disk_faults import naming
 from cmsmcp.settings import SiteChoice, find_site, read_environment, state_folder
 from cmsmcp.site.catalog.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.definitions import load_definitions
@@ -34,7 +35,7 @@ def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
     lock = WriterLock(folder)
     if lock.acquire():
         try:
-            with closing(Indexer(folder, load, progress=progress, processes=PROCESSES)) as indexer:
+            with naming(folder), closing(Indexer(folder, load, progress=progress, processes=PROCESSES)) as indexer:
                 indexer.build()
         finally:
             lock.release()

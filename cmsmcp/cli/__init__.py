@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,23 @@ def main() -> None:
         sys.exit(EXIT_REFUSED)
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        from cmsmcp.disk_faults import describe
+
+        why = describe(error)
+        if why is None:
+            raise
+        _say(why)
+        sys.exit(EXIT_REFUSED)
 
 
 def _say(line: str) -> None:
     """On standard error. Where there is none, `print` would take standard output, which is the client's."""
     if sys.stderr is not None:
-        print(f"cmsmcp: {line}", file=sys.stderr)
+        with suppress(OSError):  # nobody reads it, or its disk is full
+            print(f"cmsmcp: {line}", file=sys.stderr)
 
 
 def read_stdio_options(words: Sequence[str]) -> dict[str, Any] | None:

@@ -54,6 +54,8 @@ class KeyFile:
 
     def make(self) -> bool:
         """Write a first key. False if there is a file already."""
+        if self.path.exists():
+            return False
         draft = self._draft([KeptKey(_new())])
         try:
             os.link(draft, self.path)  # whole or not at all, and never over another one
@@ -88,10 +90,14 @@ class KeyFile:
     def _draft(self, keys: Sequence[KeptKey]) -> Path:
         draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         lines = (key.secret.decode() + (f" {key.until}" if key.until is not None else "") for key in keys)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write("\n".join(lines) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write("\n".join(lines) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise OSError(error.errno, error.strerror, str(self.path)) from None  # a write names no file by itself
         return draft
 
 

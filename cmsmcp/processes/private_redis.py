@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from cmsmcp.disk_faults import naming
 from cmsmcp.processes.leash import stop
 from cmsmcp.processes.supervisor import Child
 
@@ -42,18 +43,19 @@ class PrivateRedis:
         self._lock = os.open(self._state / "redis.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self.stop()
             raise RedisUnavailable("another cmsmcp process runs the private Redis of this site") from None
         try:
-            _forget(self._state)
-            self._launch(self._lock)
+            with naming(self._state):
+                _forget(self._state)
+                self._launch(self._lock)
         except BaseException:
             self.stop()
             raise
 
     def _launch(self, lock: int) -> None:
-        place = _runtime_folder() / "redis.sock"
+        place = _runtime_folder(self._state) / "redis.sock"
         data = self._state / "redis"
         data.mkdir(mode=0o700, exist_ok=True)
         _remember(self._state, place)
@@ -63,7 +65,7 @@ class PrivateRedis:
         end = time.monotonic() + START_SECONDS
         while not _answers(place):
             if self.child.process is None or self.child.process.poll() is not None or time.monotonic() > end:
-                raise RedisUnavailable(f"the private Redis did not start; see {log}")
+                raise RedisUnavailable(f"the private Redis did not start: {_last_line(log)} ({log})")
             time.sleep(0.02)
         self.url = f"unix://{place}"
 
@@ -87,7 +89,7 @@ def find_running(state: Path) -> str | None:
         place = Path(json.loads((state / "redis.json").read_text())["socket"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return f"unix://{place}" if _answers(place) else None
+    return f"unix://{place}" if _reply(place) else None
 
 
 def find_server() -> str:
@@ -114,12 +116,31 @@ def _command(program: str, place: Path, data: Path) -> list[str]:
     return [program, *(word for name, value in options.items() for word in (f"--{name}", value))]
 
 
-def _runtime_folder() -> Path:
+def _runtime_folder(state: Path) -> Path:
     """A new folder (0700) with a short path: a socket's path may hold 107 bytes on Linux, 103 on macOS."""
-    for base in (tempfile.gettempdir(), "/tmp"):
+    fault = "their paths are too long for a socket"
+    for base in (*_temporary(), "/tmp", str(state)):
         if len(os.fsencode(base)) + len("/cmsmcp-xxxxxxxx/redis.sock") <= MAX_SOCKET_PATH:
-            return Path(tempfile.mkdtemp(prefix="cmsmcp-", dir=base))
-    raise RedisUnavailable("the folder for temporary files has too long a path for a socket; set TMPDIR to a short one, or set REDIS_URL")
+            try:
+                return Path(tempfile.mkdtemp(prefix="cmsmcp-", dir=base))
+            except OSError as error:
+                fault = f"{base}: {error.strerror}"
+    raise RedisUnavailable(f"no folder can hold the socket of the private Redis ({fault}); set TMPDIR to a short, writable one")
+
+
+def _temporary() -> tuple[str, ...]:
+    try:
+        return (tempfile.gettempdir(),)
+    except OSError:  # none of the usual ones can be written
+        return ()
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][-300:] if lines else "it said nothing"
 
 
 def _remember(state: Path, place: Path) -> None:
@@ -141,11 +162,16 @@ def _forget(state: Path) -> None:
 
 def _answers(place: Path) -> bool:
     """A PONG, so that a server still loading its file does not count."""
+    return _reply(place).startswith(b"+PONG")
+
+
+def _reply(place: Path) -> bytes:
+    """To a PING; blank where nobody answers. One that cannot write, because its disk is full, answers with an error."""
     with socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(1.0)
         try:
             peer.connect(str(place))
             peer.sendall(b"PING\r\n")
-            return peer.recv(16).startswith(b"+PONG")
+            return peer.recv(16)
         except OSError:
-            return False
+            return b""

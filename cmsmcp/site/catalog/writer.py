@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cmsmcp.disk_faults import describe
 from cmsmcp.site.catalog.entry import COLUMNS, Entry, FileState, Searchable, diagnostic_row, typed_documents
 from cmsmcp.site.catalog.media import MediaTable
 from cmsmcp.site.catalog.public_rows import PublicRows
@@ -63,7 +64,9 @@ class Catalog:
         self.path = folder / CATALOG_NAME
         try:
             self._connection = self._open()
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
+            if describe(error) is not None:
+                raise  # the disk is full, say: that is no fault of what it holds
             self.discard(folder)
             self._connection = self._open()
         self.types = TypeTables(self._connection)

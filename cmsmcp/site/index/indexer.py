@@ -98,9 +98,13 @@ class Indexer:
 
         Raises Displaced when what it is written to is not there any more.
         """
+        self.check_place()
+        note_kept(self._folder)
+
+    def check_place(self) -> None:
+        """Displaced when what it is written to is not there any more."""
         if self._look() != self._places:
             raise Displaced
-        note_kept(self._folder)
 
     def _look(self) -> list[int]:
         try:

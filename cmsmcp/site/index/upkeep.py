@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cmsmcp.core.sharing import Change
+from cmsmcp.disk_faults import describe
 from cmsmcp.site.catalog.reader import REBUILD_MARK
 from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
@@ -25,6 +26,7 @@ from cmsmcp.site.index.watcher import watch_site
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
+REMOVAL_SECONDS = 0.2
 SAFETY_SECONDS = 5.0
 """Where notices fail in silence (some network folders, links out of the watched tree) an edit is seen this late at the latest;
 later only if a walk takes so long that it would cost more than a fiftieth of a core."""
@@ -47,6 +49,7 @@ class Upkeep:
         self._on_change = on_change
         self._following = following
         self._lock = WriterLock(folder)
+        self._told: str | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="site index", daemon=True)
 
@@ -72,12 +75,27 @@ class Upkeep:
                 _log.warning("the index was removed or replaced; it is made anew")
             except ConfigFault as fault:
                 _log.error("the site is not indexed: %s", fault)
-            except Exception:
+            except Exception as error:
                 # A full disk, say. What is served stays, and the next try may find things mended.
-                _log.exception("indexing failed, next try in %g s", RETRY_SECONDS)
+                self._complain(error)
             finally:
                 self._lock.release()
             self._stop.wait(RETRY_SECONDS)
+
+    def _complain(self, error: Exception) -> None:
+        """What the disk is at fault for is told once, until it works again; anything else is a fault of ours."""
+        line = describe(error, self._folder)
+        if line is None:
+            _log.error("indexing failed, next try in %g s", RETRY_SECONDS, exc_info=error)
+        elif line != self._told:
+            _log.error("the index is not kept up to the files: %s", line)
+        self._told = line
+
+    def _attest(self, indexer: Indexer) -> None:
+        indexer.attest()
+        if self._told is not None:
+            _log.warning("the index is kept up to the files again")
+            self._told = None
 
     def _keep(self) -> None:
         indexer = self._open_indexer()
@@ -92,7 +110,13 @@ class Upkeep:
                 else:
                     is_new = indexer.keep_time()  # time alone publishes, and withdraws
                     self._note(indexer, indexer.changes.take() if is_new else NOTHING, is_new=is_new)
-                indexer.attest()
+                self._attest(indexer)
+        except (Displaced, Stopped, ConfigFault):
+            raise
+        except Exception:
+            self._stop.wait(REMOVAL_SECONDS)  # whoever removes the index may be half-way
+            indexer.check_place()
+            raise
         finally:
             indexer.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 import tantivy
@@ -107,7 +108,8 @@ class _Index:
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.rollback()
+            with suppress(ValueError, OSError):  # its folder is gone, or the disk is full: there is nothing to take back
+                self._writer.rollback()
             self._writer = None
 
     def _get_writer(self) -> tantivy.IndexWriter:
