@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from functools import cache
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urljoin, urlsplit
 
 _SAFE = "!$&'()*+,;=:@~"
+_PORTS = {"http": 80, "https": 443}
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -53,22 +55,73 @@ def normal_url(url: str) -> str:
     return normal_path(path) + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
-def own_path(url: str, base_url: str) -> str | None:
-    """`url` as a path of this site (query and fragment kept), however the site's own address is written in it: case of scheme and
-    host, default port, `//host`. None for another place."""
+def own_paths(url: str, base_url: str) -> tuple[str, ...]:
+    """`url` as paths of this site (query and fragment kept), the likeliest first; none for another place.
+
+    An absolute URL is the site's on the host of `base_url` and below its path, in any case of scheme and host, with any default port. A
+    path may be written with the path of `base_url` before it, as a browser needs it, or without, as documents have it.
+    """
+    below = base_path(base_url)
     if not is_absolute(url):
-        return url
+        bare = _below(url, below)
+        return (url,) if bare is None or bare == url else (bare, url)
     try:
         parts, base = urlsplit(url), urlsplit(base_url)
-        same = parts.hostname == base.hostname and (parts.port or base.port) in (base.port, 80, 443)
+        same = bool(base.hostname) and _authority(parts, base.scheme) == _authority(base, base.scheme)
     except ValueError:
+        return ()
+    if not same:
+        return ()
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    bare = _below(path, below)
+    return () if bare is None else (bare,)
+
+
+def is_own(url: str, base_url: str) -> bool:
+    """Whether a URL can lead nowhere but to this site: on a host that the site shares, what is not below its path is another's."""
+    if is_absolute(url):
+        return bool(own_paths(url, base_url))
+    return _below(url, base_path(base_url)) is not None
+
+
+def resolved_against(url: str, target: str, base_url: str) -> str | None:
+    """Where `target` leads from the page at `url`, a path of this site, as a browser takes it; None for a place outside the site."""
+    below = base_path(base_url)
+    return _below(urljoin(below + url, target), below)
+
+
+@cache
+def base_path(base_url: str) -> str:
+    """The path below which the site lies on its host, without a slash at its end: `/handbook`; "" for the whole host."""
+    try:
+        return normal_path(urlsplit(base_url).path).rstrip("/")
+    except ValueError:
+        return ""
+
+
+def _below(path: str, below: str) -> str | None:
+    """`path` without `below` in front of it; None when it is not there."""
+    if not below:
+        return path
+    bare, query, fragment = split_url(path)
+    spelled = normal_path(bare)
+    if not f"{spelled.rstrip('/')}/".startswith(f"{below}/"):
         return None
-    if not base.hostname or not same or parts.scheme.lower() not in ("", "http", "https"):
-        return None
-    below, path = base.path.rstrip("/"), parts.path
-    if (path + "/").startswith(below + "/"):
-        path = path[len(below) :]
-    return (path or "/") + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    return (spelled[len(below) :] or "/") + path[len(bare) :]
+
+
+def _authority(parts: SplitResult, scheme: str) -> tuple[str, int | None]:
+    """Host and port; of two default ports none. Raises ValueError for a port that is none, and for a scheme that is not the web's."""
+    scheme = (parts.scheme or scheme).lower()
+    if scheme not in _PORTS:
+        raise ValueError(scheme)
+    host = unicodedata.normalize("NFC", parts.hostname or "").rstrip(".")
+    try:
+        host = host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        pass
+    port = parts.port or _PORTS[scheme]
+    return host, None if port == _PORTS[scheme] else port
 
 
 def split_url(url: str) -> tuple[str, str, str]:

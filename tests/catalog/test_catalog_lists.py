@@ -284,3 +284,14 @@ def test_a_menu_shows_no_way_to_a_draft_however_it_is_spelled(make_site: Any, ur
     site.write("content/pages/secret.md", "---\ntags: [hushed]\n---\nnot any more\n")
     site.build()
     assert [entry["name"] for entry in site.navigation()["menus"]["main"]] == ["open", "hidden"]
+
+
+@pytest.mark.parametrize("url", ["/secret/", "/handbook/secret/", "https://own.example/handbook/secret/", "/handbook/moved/", "/moved/"])
+def test_nor_does_a_menu_of_a_site_below_a_path_of_its_host(make_site: Any, url: str) -> None:
+    """C044; docs/rules.md, Identity and URLs."""
+    config = "name: test\nbase_url: https://own.example/handbook\n"
+    site = make_site({"pages/secret.md": ("hush", {"draft": "true"}), "pages/open.md": "open"}, config)
+    site.write("data/navigation.yaml", f"main:\n  - {{name: open, url: /handbook/open/}}\n  - {{name: hidden, url: '{url}'}}\n")
+    site.write("data/redirects.yaml", "redirects:\n  - {from: /moved/, to: /handbook/secret/}\n")
+    site.build()
+    assert [entry["name"] for entry in site.navigation()["menus"]["main"]] == ["open"]

@@ -128,6 +128,32 @@ def test_urls_are_taken_in_every_spelling(site: Any, url: str) -> None:
     assert site.get(url=url).id == "en-GB:page:deep/down/leaf"
 
 
+@pytest.mark.parametrize(
+    ("url", "wanted"),
+    [
+        ("/visit/", "visit"), ("/handbook/visit/", "visit"), ("https://host.example/handbook/visit", "visit"), ("visit", "visit"),
+        ("HTTP://host.example:80/handbook/visit/#x", "visit"), ("https://host.example/handbook/", "index"), ("/", "index"),
+        # one whose own address looks like the path of the site
+        ("/handbook/", "handbook"), ("https://host.example/handbook/handbook/", "handbook"), ("/handbook/handbook/", "handbook"),
+        ("https://host.example/visit/", None), ("https://host.example/", None), ("https://host.example:8443/handbook/visit/", None),
+        ("https://host.example/handbooks/visit/", None), ("https://[::1/handbook/", None), ("https://host.example:x/handbook/visit/", None),
+    ],
+)
+def test_a_site_below_a_path_of_its_host_is_found_there_and_nowhere_else(handbook: Any, url: str, wanted: str | None) -> None:
+    """docs/rules.md, Identity and URLs. Documents keep the addresses that lists give."""
+    if wanted is None:
+        with pytest.raises(NotFound):
+            handbook.get(url=url)
+    else:
+        assert handbook.get(url=url).slug == wanted
+
+
+@pytest.fixture(scope="module")
+def handbook(make_site: Any) -> Any:
+    pages = {f"pages/{name}.md": name for name in ("index", "visit", "handbook")}
+    return make_site(pages, "name: t\nbase_url: https://host.example/handbook\n")
+
+
 def test_letters_count_in_look_ups_but_normal_forms_do_not(site: Any) -> None:
     """docs/rules.md, Odd places: café ≠ cafe."""
     assert site.get(slug="cafe").body.strip() == "1"

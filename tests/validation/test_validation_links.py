@@ -50,6 +50,50 @@ def test_a_link_to_nothing_is_an_error_with_file_and_line_and_what_exists_is_non
     assert site.findings("broken_internal_links") == [("content/pages/about.md", first + number) for number in range(len(BAD))]
 
 
+BELOW_GOOD = [
+    "/handbook/", "/handbook", "/handbook/visit/", "/handbook/visit?q=1#prices", "/visit/", "https://host.example/handbook/visit/",
+    "https://HOST.example:443/handbook/visit/", "http://host.example/handbook/visit/", "http://host.example:80/handbook/visit/",
+    "//host.example/handbook/visit/", "https://host.example./handbook/visit/", "https://host.example/h%61ndbook/visit/",
+    "/handbook/images/dome.png", "/images/dome.png", "/handbook/old/", "/handbook/tags/open/", "/handbook/rss.xml",
+    # what else lives on that host, and other hosts
+    "/other/", "/handbooks/", "/handbook-2/x/", "https://host.example/", "https://host.example/other/", "https://host.example/visit/",
+    "https://host.example/handbook/../other/", "https://host.example:8443/handbook/none/", "ftp://host.example/handbook/none/",
+    "https://elsewhere.example/handbook/none/",
+]  # fmt: skip
+BELOW_BAD = [
+    "/handbook/none/", "https://host.example/handbook/none/", "HTTP://HOST.EXAMPLE/handbook/none/", "//host.example/handbook/none/",
+    "/handbook/images/none.png", "/handbook/./none/", "https://host.example/other/../handbook/none/",
+]  # fmt: skip
+
+
+def test_on_a_host_that_is_shared_only_what_lies_below_the_path_is_the_sites(linked, operate, folder):
+    """docs/rules.md, Identity and URLs: `base_url` with a path."""
+    folder.write("content/config/site.yaml", "name: t\nbase_url: https://host.example/handbook/\n")
+    folder.write("content/pages/index.md", page("Home", "x"))
+    folder.write("content/pages/visit.md", page("Visit", "## Prices", "tags: [open]\n"))
+    folder.write("content/images/dome.png", "png")
+    rules = ("{from: /old/, to: https://host.example/handbook/visit/}", "{from: /lost/, to: /handbook/none/}")
+    folder.write("data/redirects.yaml", "".join(f"- {rule}\n" for rule in rules))
+    entries = ("/handbook/visit/", "/other/", "/handbook/no/")
+    folder.write("data/navigation.yaml", "main:\n" + "".join(f"  - {{name: x, url: {url}}}\n" for url in entries))
+    relative = "[a](../visit/) [b](../../other/) [c](../../handbook/visit/) [d](../images/dome.png)\n[e](../none/)"
+    site = operate(linked("\n".join(f"[x]({target})" for target in [*BELOW_GOOD, *BELOW_BAD]) + f"\n{relative}\n![](../images/dome.png)"))
+    first = 4 + len(BELOW_GOOD)
+    assert site.findings("broken_internal_links") == [("content/pages/about.md", first + number) for number in range(len(BELOW_BAD))]
+    assert site.findings("broken_relative_links") == [("content/pages/about.md", first + len(BELOW_BAD) + 1)]
+    assert site.findings("broken_fragments") == []
+    assert site.findings("redirects") == [("data/redirects.yaml", 2)]
+    assert site.findings("navigation") == [("data/navigation.yaml", 4)]
+    assert not [path for path, _ in site.findings("orphaned_media") if path.endswith("dome.png")]
+
+
+def test_a_port_of_its_own_is_a_host_of_its_own(linked, operate, folder):
+    folder.write("content/config/site.yaml", "name: t\nbase_url: https://host.example:8443\n")
+    targets = ("https://host.example/none/", "https://host.example:8443/none/", "https://host.example:443/n/", "//host.example:8443/none/")
+    body = "\n".join(f"[x]({target})" for target in targets)
+    assert operate(linked(body)).findings("broken_internal_links") == [("content/pages/about.md", 5), ("content/pages/about.md", 7)]
+
+
 def test_links_in_drafts_and_to_later_documents_are_checked_alike(linked, operate):
     """Foundry sees only documents visited so far; two passes do not."""
     site = operate(linked("[z](/zebra/) [n](/posts/news/)\n[gone](/gone/)", "draft: true\n"))

@@ -74,9 +74,9 @@ def navigation(survey: Survey) -> Iterator[Diagnostic]:
     """Menu entries that lead nowhere, or to a document that is not published. Their form is checked where menus are read."""
     for menu, entries in _menu_nodes(survey).items():
         for node in _entries(entries):
-            url = survey.local(normal_url(node.text)) if node.text.strip() else None
-            found = survey.resolve(url) if url else None
-            if url and found is None:
+            url = normal_url(node.text) if node.text.strip() else ""
+            found = survey.find(url)
+            if survey.is_lost(url):
                 yield Diagnostic(WARNING, "navigation", node.file, f"menu {menu}: {node.text} leads nowhere on this site", node.line)
             elif found and found.status not in (None, "published"):
                 message = f"menu {menu}: {node.text} is {found.status}, so the entry is left out"
@@ -85,15 +85,15 @@ def navigation(survey: Survey) -> Iterator[Diagnostic]:
 
 def redirects(survey: Survey) -> Iterator[Diagnostic]:
     """Redirects to nowhere, and away from a document. Their form is checked where they are read."""
-    sources = [rule.source for rule in survey.redirects if rule.enabled]
+    sources = [path for rule in survey.redirects if rule.enabled for path in survey.own_paths(rule.source)]
     sql = "SELECT url, path FROM documents WHERE served AND url IN (SELECT value FROM json_each(:sources))"
     served = dict(survey.rows(sql, sources=json.dumps(sources)))
     for rule in survey.redirects:
-        if rule.enabled and rule.source in served:
-            message = f"{rule.source} is redirected, but {served[rule.source]} is served there; remove one of them"
+        at = next((served[path] for path in survey.own_paths(rule.source) if path in served), None)
+        if rule.enabled and at is not None:
+            message = f"{rule.source} is redirected, but {at} is served there; remove one of them"
             yield Diagnostic(ERROR, "redirects", rule.path, message, rule.line)
-        local = survey.local(rule.target)
-        if rule.enabled and local and survey.resolve(local) is None:
+        if rule.enabled and survey.is_lost(rule.target):
             message = f"{rule.source} is redirected to {rule.target}, which leads nowhere"
             yield Diagnostic(WARNING, "redirects", rule.path, message, rule.line)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 from cmsmcp.site.checks.survey import Survey, is_relative
 from cmsmcp.site.media import COLLECTIONS, SCHEME, mentions, reference_key, url_key
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
 from cmsmcp.site.paths import PathFault, read_bounded, shown
-from cmsmcp.site.urls import split_url
+from cmsmcp.site.urls import base_path, resolved_against, split_url
 from cmsmcp.site.walk import walk
 
 _TEXT_FILES = (".html", ".css", ".js", ".yaml", ".yml", ".json", ".svg", ".xml")
@@ -23,7 +23,7 @@ _WHERE = "SELECT path, line, target FROM links JOIN documents USING (row) WHERE 
 
 def broken_internal_links(survey: Survey) -> Iterator[Diagnostic]:
     """Links to a path of this site that leads nowhere."""
-    broken = [target for target, found in survey.targets.items() if found is None and survey.local(target)]
+    broken = [target for target, found in survey.targets.items() if found is None and survey.is_lost(target)]
     for path, line, target in survey.rows(_WHERE, targets=json.dumps(broken)):
         message = f"{_shown(target)} leads nowhere on this site; correct the link or add a redirect"
         yield Diagnostic(ERROR, "broken_internal_links", path, message, line)
@@ -32,8 +32,8 @@ def broken_internal_links(survey: Survey) -> Iterator[Diagnostic]:
 def broken_relative_links(survey: Survey) -> Iterator[Diagnostic]:
     """Links without a leading slash: a browser resolves them against the page's URL, not against its file."""
     for url, path, line, target in _relative(survey):
-        local = urljoin(url, split_url(target)[0])
-        if survey.resolve(local) is None:
+        local = resolved_against(url, split_url(target)[0], survey.config.base_url)
+        if local is not None and survey.resolve(local) is None:
             message = f"{_shown(target)} means {_shown(local)} in a browser, which leads nowhere; start the link with /"
             yield Diagnostic(WARNING, "broken_relative_links", path, message, line)
 
@@ -107,8 +107,8 @@ def _relative(survey: Survey) -> Iterator[tuple[str, str, int, str]]:
 def _media_fault(survey: Survey, target: str) -> str | None:
     """What is wrong with a reference to media; None if nothing is, or if it is none."""
     if not target.startswith(SCHEME):
-        key = url_key(target)
-        return None if key is None or survey.resolve(target) else "is no file of this site"
+        is_media = any(url_key(path) for path in survey.own_paths(target))
+        return "is no file of this site" if is_media and survey.is_lost(target) else None
     key = reference_key(target)
     if key is None:
         return f"cannot be read; write media:<collection>/<path>, with a collection among {', '.join(COLLECTIONS)}"
@@ -116,9 +116,10 @@ def _media_fault(survey: Survey, target: str) -> str | None:
 
 
 def _front_matter(survey: Survey) -> Iterator[tuple[str, Any]]:
-    starts = (SCHEME, *(f'"/{collection}/' for collection in COLLECTIONS))
-    likely = " OR ".join(f"instr({column}, '{start}')" for column in ("fields", "params") for start in starts)
-    for path, fields, params in survey.rows(f"SELECT path, fields, params FROM documents WHERE {likely}"):
+    below = base_path(survey.config.base_url)
+    starts = (SCHEME, *(f'"{path}/{collection}/' for collection in COLLECTIONS for path in {"", below}))
+    likely = "EXISTS (SELECT 1 FROM json_each(:starts) WHERE instr(fields, value) OR instr(params, value))"
+    for path, fields, params in survey.rows(f"SELECT path, fields, params FROM documents WHERE {likely}", starts=json.dumps(starts)):
         yield path, (json.loads(fields), json.loads(params))
 
 
@@ -143,8 +144,8 @@ def _used(survey: Survey) -> Iterator[str]:
 
     A file that hidden documents alone use looks like one that nothing uses to who may not see them.
     """
-    exact = [survey.local(target) or target for target in survey.targets]
-    exact += [urljoin(url, target) for url, _, _, target in _relative(survey)]
+    exact = [path for target in survey.targets for path in survey.own_paths(target) or (target,)]
+    exact += [resolved_against(url, target, survey.config.base_url) or target for url, _, _, target in _relative(survey)]
     exact += [text for _, values in _front_matter(survey) for text in _strings(values)]
     yield from filter(None, (reference_key(text) if text.startswith(SCHEME) else url_key(text) for text in exact))
     yield from mentions(json.dumps(survey.config.values, ensure_ascii=False, default=str))

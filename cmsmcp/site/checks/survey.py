@@ -24,7 +24,7 @@ from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, read_bounded
 from cmsmcp.site.routes import fixed_paths, language_prefixes, own_prefixes
-from cmsmcp.site.urls import author_slug, is_absolute, normal_path, own_path, split_url
+from cmsmcp.site.urls import author_slug, is_absolute, is_own, normal_path, own_paths, split_url
 
 _MAX_SOURCE = 1024 * 1024
 
@@ -92,7 +92,8 @@ class Survey:
     def routes(self) -> dict[str, Target]:
         """Every URL path that is no media file, in the site's spelling."""
         prefixes = language_prefixes(self.config)
-        paths = [*fixed_paths(self.config), *(rule.source for rule in self.redirects if rule.enabled)]
+        paths = [*fixed_paths(self.config)]
+        paths += [path for rule in self.redirects if rule.enabled for path in self.own_paths(rule.source)]
         for taxonomy, term, lang in self.rows("SELECT DISTINCT taxonomy, term, lang FROM terms JOIN documents USING (row) WHERE served"):
             paths.append(f"{prefixes.get(lang, '')}/{taxonomy}/{term}/")
         for author, lang in self.rows("SELECT DISTINCT author, lang FROM documents WHERE served AND author <> ''"):
@@ -106,11 +107,19 @@ class Survey:
         if self.path is not None:
             sql += " WHERE path = :path"
         found = (target for (target,) in self.rows(sql, path=self.path))
-        return {target: self.resolve(path) if (path := self.local(target)) else None for target in found}
+        return {target: self.find(target) for target in found}
 
-    def local(self, target: str) -> str | None:
-        """`target` as a path of this site (query and fragment kept) if it starts with `/` or with the site's own base URL."""
-        return own_path(target, self.config.base_url) if target.startswith("/") or is_absolute(target) else None
+    def own_paths(self, target: str) -> tuple[str, ...]:
+        """`target` as paths of this site (query and fragment kept) if it starts with `/` or with the site's own base URL."""
+        return own_paths(target, self.config.base_url) if target.startswith("/") or is_absolute(target) else ()
+
+    def find(self, target: str) -> Target | None:
+        """Where a link that starts with `/` or with a scheme leads on this site."""
+        return next((found for path in self.own_paths(target) if (found := self.resolve(path))), None)
+
+    def is_lost(self, target: str) -> bool:
+        """Whether such a link should lead to something on this site, and does not."""
+        return (target.startswith("/") or is_absolute(target)) and is_own(target, self.config.base_url) and self.find(target) is None
 
     def resolve(self, path: str) -> Target | None:
         """Where a path of this site leads, or None if nowhere. Query and fragment do not count."""

@@ -89,7 +89,10 @@ class Lookup:
             where += f" AND {name} IN ({', '.join(f':{name}{number}' for number in range(len(spelled)))})"
         if type_ is not None:
             where, parameters["type"] = f"{where} AND type = :type", type_
-        return self._query(where, parameters)
+        found = self._query(where, parameters)
+        urls = next((url_spellings(value, self._config.base_url) for name, value in keys if name == "url"), [])
+        nearest = next((url for url in urls if any(one.url == url for one in found)), None)
+        return [one for one in found if nearest in (None, one.url)]
 
     def _query(self, where: str, parameters: Mapping[str, Any]) -> list[_Candidate]:
         rows = self._reader.rows(
