@@ -18,7 +18,7 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.protocol.errors import CallError, NotFound, ResultTooLarge, TimedOut
 from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.model import SiteConfig
-from cmsmcp.site.paths import TOO_LARGE, PathFault, inside, read_bounded, read_head
+from cmsmcp.site.paths import TOO_LARGE, PathFault, composed, inside, on_disk, read_bounded, read_head
 from cmsmcp.site.walk import FoundFile, is_hidden, iso_time, walk
 from cmsmcp.site.yaml import loader
 
@@ -103,11 +103,12 @@ class DocsFolder:
     def served_files(self, deadline: Deadline) -> list[FoundFile]:
         """As they lie there, unread."""
         private = self._private()
-        return [file for file in walk(self._root, FOLDER, deadline, MAX_FILES).files if self._is_served(file.path, private)]
+        found = {composed(file.path): file for file in reversed(walk(self._root, FOLDER, deadline, MAX_FILES).files)}
+        return [file for _, file in sorted(found.items()) if self._is_served(file.path, private)]
 
     def read_file(self, path: str) -> DocsText:
         """The whole text. Outside, hidden, private, binary or absent: NotFound. Over MAX_BYTES: ResultTooLarge."""
-        relative = f"{FOLDER}/{path}"
+        relative = on_disk(self._root, f"{FOLDER}/{path}")
         parts = path.split("/")
         plain = len(path) <= 1000 and "\\" not in path and not any(part in ("", "..") or is_hidden(part) for part in parts)
         if not plain or not self._is_served(relative, self._private()):
@@ -173,7 +174,7 @@ class DocsFolder:
                 paths = [file.path for file in self.served_files(Deadline(_SUGGESTION_SECONDS))]
             except TimedOut:
                 return []
-        return [path.removeprefix(f"{FOLDER}/") for path in paths]
+        return [composed(path.removeprefix(f"{FOLDER}/")) for path in paths]
 
     def _title(self, relative: str, head: str) -> str:
         return title_of(Path(relative).suffix.lower(), head) or Path(relative).name
@@ -194,7 +195,7 @@ def title_of(suffix: str, head: str) -> str:
 
 
 def _entry(file: FoundFile, title: str) -> DocsEntry:
-    path = file.path.removeprefix(f"{FOLDER}/")
+    path = composed(file.path.removeprefix(f"{FOLDER}/"))
     mime_type = MIME_TYPES[Path(path).suffix.lower()]
     return {"path": path, "title": title, "size": file.size, "mime_type": mime_type, "updated_at": iso_time(file.modified / 1e9)}
 

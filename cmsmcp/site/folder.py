@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TypeVar
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.site.paths import inside
+from cmsmcp.site.paths import composed, inside, on_disk
 
 T = TypeVar("T")
 
@@ -47,11 +47,16 @@ class Folder:
 
 
 def names_in(root: Path, relative: str) -> list[str]:
-    """Sorted names of the folders in `relative`, links to folders too: no dot folders, no names that cannot be shown.
+    """Sorted names, composed, of the folders in `relative`, links to folders too: no dot folders, no names that cannot be shown.
 
     A folder that is a link out of the site is among them, so that a report can say so; `scan` reads nothing of it.
     """
-    base = root / relative
+    return sorted(set(map(composed, raw_names_in(root, relative))))
+
+
+def raw_names_in(root: Path, relative: str) -> list[str]:
+    """The same as the disk spells them."""
+    base = root / on_disk(root, relative)
     if not inside(root, base):
         return []
     try:
@@ -66,6 +71,7 @@ def scan(root: Path, relative: str, skip: frozenset[str], deadline: Deadline) ->
 
     When it is itself a link out of the site it has no files, and `escapes` holds its own path.
     """
+    relative = on_disk(root, relative)
     if not inside(root, root / relative):
         return Folder(relative, (), (relative,), False, b"outside")
     base = os.path.realpath(root / relative)

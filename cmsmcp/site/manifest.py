@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.folder import Folder
 from cmsmcp.site.model import ERROR
-from cmsmcp.site.paths import ABSENT, PathFault, read_bounded
+from cmsmcp.site.paths import ABSENT, PathFault, composed, read_bounded
 from cmsmcp.site.yaml.loader import Mapping, Node, Sequence, YamlFault, boolean, core_value, is_null, load, text
 
 MAX_BYTES = 512 * 1024
@@ -85,7 +85,7 @@ class Manifest:
 
 
 def diagnostic(severity: str, path: str, line: int | None, message: str) -> Diagnostic:
-    return {"severity": severity, "path": path, "line": line, "message": message}
+    return {"severity": severity, "path": composed(path), "line": line, "message": message}
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

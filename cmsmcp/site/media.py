@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from cmsmcp.core.deadline import Deadline
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import composed
 from cmsmcp.site.urls import encode_segment
 from cmsmcp.site.walk import walk
 
@@ -46,12 +46,14 @@ class MediaFile:
 
 @dataclass(frozen=True, slots=True)
 class MediaLibrary:
-    """`files` by key. `derived` counts versions and trash by kind, `escapes` are links that leave the site."""
+    """`files` by key. `derived` counts versions and trash by kind, `escapes` are links that leave the site, `alike` are paths of files
+    whose key another file has already."""
 
     files: Mapping[str, MediaFile]
     derived: Mapping[str, int] = field(default_factory=dict)
     escapes: tuple[str, ...] = ()
     truncated: bool = False
+    alike: tuple[str, ...] = ()
 
     def find(self, key: str) -> MediaFile | None:
         """The file that a reference means; percent escapes may be part of the name or an encoding of it."""
@@ -70,6 +72,7 @@ def read_media(config: SiteConfig, deadline: Deadline) -> MediaLibrary:
     files: dict[str, MediaFile] = {}
     derived = {"version": 0, "trash": 0}
     escapes: list[str] = []
+    alike: list[str] = []
     truncated = False
     for collection in COLLECTIONS:
         folder = config.content_dirs.get(collection, f"{config.content_dir}/{collection}")
@@ -81,14 +84,17 @@ def read_media(config: SiteConfig, deadline: Deadline) -> MediaLibrary:
             if kind := _DERIVED.search(file.path):
                 derived[kind.group(1)] += 1
             elif not file.path.endswith(SIDECAR):
-                key = _composed(f"{collection}/{file.path[len(folder) + 1 :]}")
+                key = composed(f"{collection}/{file.path[len(found.folder) + 1 :]}")
+                if key in files:
+                    alike.append(file.path)
+                    continue
                 files[key] = MediaFile(key, file.path, file.size, file.modified, sidecars.get(file.path + SIDECAR))
-    return MediaLibrary(files, derived, tuple(escapes), truncated)
+    return MediaLibrary(files, derived, tuple(escapes), truncated, tuple(alike))
 
 
 def spellings(key: str) -> tuple[str, ...]:
     """The keys that a file may have to which `key` refers, the likeliest first."""
-    return tuple(dict.fromkeys((_composed(key), _composed(unquote(key)))))
+    return tuple(dict.fromkeys((composed(key), composed(unquote(key)))))
 
 
 def reference_key(target: str) -> str | None:
@@ -129,6 +135,3 @@ def _key(collection: str, path: str) -> str | None:
         return None
     return f"{collection}/{clean}"
 
-
-def _composed(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

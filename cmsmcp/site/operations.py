@@ -23,7 +23,7 @@ from cmsmcp.site.checks.validation import Finding, Reports, Validation, findings
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.model import ERROR, SiteConfig
-from cmsmcp.site.paths import shown
+from cmsmcp.site.paths import composed, on_disk, shown
 from cmsmcp.site.themes.reports import uses_themes
 from cmsmcp.site.walk import iso_time
 
@@ -98,7 +98,7 @@ class SiteOperations:
     def findings(self, path: str, deadline: Deadline, visibility: Visibility | None = None) -> list[Finding]:
         """Those of one document. Raises as `validate` does."""
         self._state.await_ready(deadline)
-        return findings_of_document(self._survey(deadline, visibility, path))
+        return findings_of_document(self._survey(deadline, visibility, on_disk(self._definitions().config.root, path)))
 
     def _survey(self, deadline: Deadline, visibility: Visibility | None, path: str | None = None) -> Survey:
         definitions = self._definitions()
@@ -150,7 +150,7 @@ class SiteOperations:
         except OSError:
             return _failed(name, "files cannot be read; check their permissions")
         message, passed = (outcome, True) if isinstance(outcome, str) else outcome
-        return {"name": name, "status": "pass" if passed else "fail", "message": shown(message)}
+        return {"name": name, "status": "pass" if passed else "fail", "message": shown(composed(message))}
 
     def _index(self, ready: bool, survey: Survey) -> str | tuple[str, bool]:
         """`ready` was asked once for the whole report, whose parts would otherwise speak of different moments."""

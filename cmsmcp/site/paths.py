@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -55,6 +56,34 @@ def safe_relative(root: Path | str, path: Path | str) -> str:
                 raise PathFault(f"{shown(relative)} is a link that leaves the site folder", OUTSIDE)
             return relative
     raise PathFault("the path is outside the site folder", OUTSIDE)
+
+
+def composed(name: str) -> str:
+    """A name in the one normal form (NFC) in which ids, slugs, terms and paths go out and are compared."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def on_disk(root: Path | str, relative: str) -> str:
+    """A site path as the disk spells it: names that macOS or an archive wrote decomposed are found by their composed form, and the
+    other way round. Unchanged where nothing of that name is there."""
+    if relative.isascii() or os.path.lexists(os.path.join(root, relative)):  # noqa: PTH118
+        return relative
+    place = ""
+    for part in relative.split("/"):
+        spelled = f"{place}{part}"
+        if not part.isascii() and not os.path.lexists(os.path.join(root, spelled)):  # noqa: PTH118
+            spelled = f"{place}{_spelled(os.path.join(root, place), part)}"  # noqa: PTH118
+        place = f"{spelled}/"
+    return place[:-1]
+
+
+def _spelled(folder: str, name: str) -> str:
+    wanted = composed(name)
+    try:
+        with os.scandir(folder) as entries:
+            return min((entry.name for entry in entries if composed(entry.name) == wanted), default=name)
+    except (OSError, ValueError):
+        return name
 
 
 def read_bounded(root: Path | str, relative: str, limit: int) -> bytes:

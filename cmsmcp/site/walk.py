@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cmsmcp.core.deadline import Deadline
-from cmsmcp.site.paths import inside
+from cmsmcp.site.paths import inside, on_disk
 
 MAX_DEPTH = 32
 
@@ -28,8 +28,10 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """`files` sorted by path; `escapes` are links that leave the site; `truncated`: there were more than `limit` files."""
+    """`folder` as the disk spells it; `files` sorted by path; `escapes` are links that leave the site; `truncated`: there were more than
+    `limit` files."""
 
+    folder: str
     files: tuple[FoundFile, ...]
     escapes: tuple[str, ...]
     truncated: bool
@@ -39,8 +41,9 @@ def walk(root: Path, relative: str, deadline: Deadline, limit: int) -> Walk:
     """Every regular file below the site path `relative`. A missing folder is an empty one; files that vanish are left out."""
     files: list[FoundFile] = []
     escapes: list[str] = []
+    relative = on_disk(root, relative)
     if not inside(root, root / relative):
-        return Walk((), (relative,), False)
+        return Walk(relative, (), (relative,), False)
     pending, seen = [(relative, 0)], {os.path.realpath(root / relative)}
     while pending and len(files) <= limit:
         deadline.check()
@@ -58,7 +61,7 @@ def walk(root: Path, relative: str, deadline: Deadline, limit: int) -> Walk:
             elif stat.S_ISDIR(found.st_mode) and depth < MAX_DEPTH:
                 pending.append((path, depth + 1))
     files.sort(key=lambda file: file.path)
-    return Walk(tuple(files[:limit]), tuple(sorted(escapes)), len(files) > limit)
+    return Walk(relative, tuple(files[:limit]), tuple(sorted(escapes)), len(files) > limit)
 
 
 def is_hidden(name: str) -> bool:

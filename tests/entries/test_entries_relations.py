@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -134,3 +135,18 @@ def test_an_unknown_path_is_refused_with_those_there_are(site: Any) -> None:
         site.list("book", populate=("title",))
     with pytest.raises(InvalidArguments, match="Relations of author-page: mentor, books, helped"):
         site.list("book", populate=("writer.writer",))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_ids_and_relations_are_found_in_either_normal_form(make_site: Any, form: str) -> None:
+    """docs/rules.md, Identity and URLs: a file name that macOS wrote decomposed."""
+    name, typed = unicodedata.normalize("NFD", "grün"), unicodedata.normalize(form, "grün")
+    site = make_site(TYPES, {
+        f"author_pages/{name}.md": {"title": "G"}, "books/a.md": {"title": "A", "fields": {"writer": f"en:author-page:{typed}"}},
+        "books/b.md": {"title": "B", "fields": {"helpers": [typed]}},
+    })  # fmt: skip
+    assert site.slugs("author-page", ("id", "eq", f"en:author-page:{typed}")) == ["grün"]
+    assert site.get("author-page", f"en:author-page:{typed}").values["title"] == "G"
+    assert site.slugs("book", ("writer", "eq", typed)) == ["a"]
+    assert site.slugs("book", ("writer", "eq", f"en:author-page:{typed}")) == ["a"]
+    assert site.slugs("book", ("helpers", "eq", f"en:author-page:{typed}")) == ["b"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from cmsmcp.core.ports import Document
 from cmsmcp.site.catalog.visibility import STATUS_SQL
+from cmsmcp.site.paths import composed
 
 SUMMARY_COLUMNS = (
     f"id, type, lang, slug, url, title, {STATUS_SQL} AS status_now, path, layout, summary, author, last_editor, date, created_at, "
@@ -23,8 +24,8 @@ def to_document(
     *plain, taxonomies, fields, params = values
     id_, type_, lang, slug, url, title, status, path, layout, summary, author, last_editor, date, created_at, updated_at = plain
     return Document(
-        id=id_, type=type_, lang=lang, slug=slug, url=url, title=title, status=status, path=path, locale=locale or lang, layout=layout,
-        summary=summary, author=author, last_editor=last_editor, date=date, created_at=created_at, updated_at=updated_at,
+        id=id_, type=type_, lang=lang, slug=slug, url=url, title=title, status=status, path=composed(path), locale=locale or lang,
+        layout=layout, summary=summary, author=author, last_editor=last_editor, date=date, created_at=created_at, updated_at=updated_at,
         taxonomies=_map(taxonomies), fields=_map(fields), params=_map(params), body=body, translations=translations,
     )  # fmt: skip
 

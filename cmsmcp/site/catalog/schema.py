@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Part of the file's name too, so that two releases never share a catalog."""
 
 FOREVER = 2**62

@@ -13,6 +13,7 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from cmsmcp.core.ports import PUBLISHED, STATUSES, Visibility
+from cmsmcp.site.paths import composed
 
 _STATUS = (
     "CASE WHEN {0}unpublish_at <= :now THEN 'draft' WHEN {0}status = 'published' AND {0}publish_at > :now THEN 'scheduled'"
@@ -88,7 +89,7 @@ def _status_sql(visibility: Visibility, now: int) -> tuple[str, dict[str, Any]]:
     wanted = f"{_STATUS} IN ({', '.join(f':status{number}' for number in range(len(others)))})"
     if visibility.owner is not None:
         wanted += " AND {0}owner = :owner"
-        parameters["owner"] = visibility.owner.casefold()
+        parameters["owner"] = composed(visibility.owner).casefold()
     return f"({public} OR ({wanted}))", parameters
 
 
@@ -96,7 +97,7 @@ def visible_query(schema: tantivy.Schema, visibility: Visibility, now: int) -> Q
     """The same condition on the search index (fields status, publish_at, unpublish_at, owner), scoring nothing."""
     options = [_status_query(schema, status, now) for status in sorted(visibility.statuses - PUBLISHED)]
     if options and visibility.owner is not None:
-        owned = Query.term_query(schema, "owner", visibility.owner.casefold())
+        owned = Query.term_query(schema, "owner", composed(visibility.owner).casefold())
         options = [_every(owned, _any(options))]
     if "published" in visibility.statuses:
         options.append(_status_query(schema, "published", now))

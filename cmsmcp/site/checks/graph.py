@@ -8,9 +8,9 @@ from typing import Any
 
 from cmsmcp.site.checks.survey import Survey
 from cmsmcp.site.data.files import read_data
-from cmsmcp.site.folder import names_in, scan
+from cmsmcp.site.folder import names_in, raw_names_in, scan
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
-from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.paths import PathFault, composed, inside, on_disk, read_bounded
 from cmsmcp.site.themes.analysis import SKIPPED
 from cmsmcp.site.urls import normal_url
 from cmsmcp.site.walk import walk
@@ -39,13 +39,14 @@ def duplicate_urls(survey: Survey) -> Iterator[Diagnostic]:
 def duplicate_ids(survey: Survey) -> Iterator[Diagnostic]:
     """The same for ids."""
     for path, id_, first in _displaced(survey, "id"):
-        message = f"same id {id_} as {first}, which is served; move or rename one of them"
+        why = " (the names differ in their Unicode form alone)" if composed(path) == composed(first) else ""
+        message = f"same id {id_} as {first}, which is served{why}; move or rename one of them"
         yield Diagnostic(ERROR, "duplicate_ids", path, message)
 
 
 def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
     """Documents whose layout the active theme does not have. The one that a content type implies need not exist (Foundry has none)."""
-    theme = survey.config.root / survey.config.themes_dir / survey.config.theme
+    theme = survey.config.root / on_disk(survey.config.root, f"{survey.config.themes_dir}/{survey.config.theme}")
     if not theme.is_dir():
         return  # the check of the theme says so, once
     missing = []
@@ -114,7 +115,7 @@ def broken_relations(survey: Survey) -> Iterator[Diagnostic]:
             continue
         for path, fields in survey.rows("SELECT path, fields FROM documents WHERE type = :type", type=kind["slug"]):
             for name, value in _related(json.loads(fields), relations):
-                if value in known[relations[name]]:
+                if composed(value) in known[relations[name]]:
                     continue
                 if not survey.is_whole:
                     # Whether what it names is hidden, faulty or absent is not said, and so not what it names either.
@@ -152,6 +153,18 @@ def symlink(survey: Survey) -> Iterator[Diagnostic]:
     themes = [scan(config.root, f"{config.themes_dir}/{name}", SKIPPED, survey.deadline) for name in idle]
     for path in (*survey.media.escapes, *docs.escapes, *(path for theme in themes for path in theme.escapes)):
         yield Diagnostic(ERROR, "symlink", path, "this link leaves the site folder, so it is not followed; put the file itself here")
+
+
+def equal_names(survey: Survey) -> Iterator[Diagnostic]:
+    """Media, docs, themes and plugins of which another has the same name in another Unicode form. Documents have equal ids then."""
+    config = survey.config
+    docs = [file.path for file in walk(config.root, "docs", survey.deadline, _MAX_DOCS).files]
+    folders = [f"{folder}/{name}" for folder in (config.themes_dir, config.plugins_dir) for name in raw_names_in(config.root, folder)]
+    first: dict[str, str] = {}
+    alike = [path for path in sorted((*docs, *folders)) if first.setdefault(composed(path), path) != path]
+    for path in (*survey.media.alike, *alike):
+        message = "another has this name in another Unicode form; one of them is served: rename or remove one"
+        yield Diagnostic(ERROR, "equal_names", path, message)
 
 
 def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR) -> Iterator[Diagnostic]:

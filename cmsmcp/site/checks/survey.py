@@ -22,7 +22,7 @@ from cmsmcp.site.catalog.visibility import EVERYTHING, STATUS_SQL, sees_everythi
 from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
-from cmsmcp.site.paths import PathFault, inside, read_bounded
+from cmsmcp.site.paths import PathFault, inside, on_disk, read_bounded
 from cmsmcp.site.routes import fixed_paths, language_prefixes, own_prefixes
 from cmsmcp.site.urls import author_slug, is_absolute, is_own, normal_path, own_paths, split_url
 
@@ -143,8 +143,8 @@ class Survey:
             assets, file = f"{self.config.plugins_dir}/{rest[0]}/assets", rest[1:]
         else:
             return False
-        base = self.config.root / assets
-        place = base.joinpath(*file)
+        base = self.config.root / on_disk(self.config.root, assets)
+        place = self.config.root / on_disk(self.config.root, "/".join((assets, *file)))
         return inside(self.config.root, base) and inside(base, place) and os.path.isfile(place)  # noqa: PTH113 - takes any text
 
     def line_of(self, path: str, text: str) -> int | None:

@@ -18,7 +18,7 @@ from cmsmcp.site.checks import graph, links
 from cmsmcp.site.checks.survey import Survey
 from cmsmcp.site.docs import DocsFolder
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic
-from cmsmcp.site.paths import shown
+from cmsmcp.site.paths import composed, shown
 from cmsmcp.site.themes.reports import uses_themes
 
 MAX_PER_CHECK = 500
@@ -40,6 +40,7 @@ CHECKS: Mapping[str, Callable[[Survey], Iterator[Diagnostic]]] = {
     "redirects": graph.redirects,
     "broken_relations": graph.broken_relations,
     "symlink": graph.symlink,
+    "equal_names": graph.equal_names,
 }
 
 OF_ONE_DOCUMENT = (
@@ -152,8 +153,8 @@ def _result(found: Iterable[Diagnostic]) -> Validation:
         kept[one.check] += 1
         if kept[one.check] <= MAX_PER_CHECK:
             # Messages quote what authors wrote: no control character of theirs may forge a line.
-            message = shown(one.message)
-            findings.append({"severity": one.severity, "check": one.check, "path": shown(one.path), "line": one.line, "message": message})
+            message, path = shown(composed(one.message)), shown(composed(one.path))
+            findings.append({"severity": one.severity, "check": one.check, "path": path, "line": one.line, "message": message})
     return {
         "valid": not severities[ERROR],
         "error_count": severities[ERROR],

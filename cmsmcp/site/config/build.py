@@ -11,6 +11,7 @@ from cmsmcp.site.config.layers import BASE, Layers, missing_environment
 from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.data.navigation import read_menus
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig, Taxonomy
+from cmsmcp.site.paths import composed, on_disk
 from cmsmcp.site.yaml.loader import core_value, text
 
 CONTENT_DIRS = ("pages", "posts", "images", "videos", "audio", "documents", "assets", "uploads")
@@ -26,8 +27,9 @@ def build_config(root: Path, env: str | None, layers: Layers) -> SiteConfig:
     absent = missing_environment(root, env)
     if absent:
         read.faults.append(Diagnostic(WARNING, "config", BASE, absent))
-    folders = {name: read.folder(f"{name}_dir", name) for name in ("content", "public", "themes", "data", "plugins")}
-    content_dirs = {name: read.folder(f"content.{name}_dir", name, below=folders["content"]) for name in CONTENT_DIRS}
+    folders = {name: on_disk(root, read.folder(f"{name}_dir", name)) for name in ("content", "public", "themes", "data", "plugins")}
+    named = {name: read.folder(f"content.{name}_dir", name, below=folders["content"]) for name in CONTENT_DIRS}
+    content_dirs = {name: on_disk(root, folder) for name, folder in named.items()}
     sections = _language_candidates(root / folders["content"])
     locales, faults = read_locales(layers.tree.entries.get("locales"), read.text("default_lang", "").strip(), sections)
     read.faults.extend(faults)
@@ -37,20 +39,22 @@ def build_config(root: Path, env: str | None, layers: Layers) -> SiteConfig:
     environment = (env or "").strip() or read.text("environment", "default")
     return SiteConfig(
         root=root, name=read.text("name", "foundry"), title=read.text("title", "Foundry CMS"), base_url=read.text("base_url", ""),
-        theme=read.component("theme", "default"), environment=environment, default_lang=locales.default,
+        theme=composed(read.component("theme", "default")), environment=environment, default_lang=locales.default,
         content_dir=folders["content"], public_dir=folders["public"], themes_dir=folders["themes"], data_dir=folders["data"],
         plugins_dir=folders["plugins"], content_dirs=content_dirs,
         default_layouts={kind: read.text(f"content.default_layout_{kind}", kind) for kind in ("page", "post")},
-        locales=locales, taxonomies=_taxonomies(read), menus=menus, plugins_enabled=tuple(read.components("plugins.enabled")),
+        locales=locales, taxonomies=_taxonomies(read), menus=menus,
+        plugins_enabled=tuple(map(composed, read.components("plugins.enabled"))),
         feed_paths=(read.text("feed.rss_path", "/rss.xml"), read.text("feed.sitemap_path", "/sitemap.xml")),
         values=core_value(layers.tree), files=layers.files, diagnostics=tuple(dict.fromkeys(read.faults)),
     )
 
 
 def _taxonomies(read: ConfigReader) -> dict[str, Taxonomy]:
-    names = read.texts("taxonomies.default_set", ("tags", "categories"))
+    names = map(composed, read.texts("taxonomies.default_set", ("tags", "categories")))
     found = {name: Taxonomy(name, _titled(name)) for name in names}
-    for name, node in read.map("taxonomies.definitions").items():
+    for given, node in read.map("taxonomies.definitions").items():
+        name = composed(given)
         below = read.below(node, f"taxonomies.definitions.{name}.")
         words = {lang: below.convert(text, label, f"labels.{lang}", "") for lang, label in below.map("labels").items()}
         found[name] = Taxonomy(name, below.text("title", _titled(name)), {lang: word for lang, word in words.items() if word})

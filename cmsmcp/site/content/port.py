@@ -28,6 +28,7 @@ from cmsmcp.site.content.published import read_navigation
 from cmsmcp.site.content.relations import without_hidden_targets
 from cmsmcp.site.content.slugs import find_slugs
 from cmsmcp.site.definitions import Definitions
+from cmsmcp.site.paths import composed
 from cmsmcp.site.search.searching import Searching
 from cmsmcp.site.times import read_moment
 
@@ -67,7 +68,7 @@ class CatalogContent:
                 where, parameters[name] = f"{where} AND {name} = :{name}", value
         for number, (name, term) in enumerate(sorted(taxonomy.items())):
             where += f" AND row IN (SELECT row FROM terms WHERE taxonomy = :taxonomy{number} AND term = :term{number})"
-            parameters |= {f"taxonomy{number}": name, f"term{number}": term}
+            parameters |= {f"taxonomy{number}": composed(name), f"term{number}": composed(term)}
         for argument, value, sign in (("updated_after", updated_after, ">="), ("updated_before", updated_before, "<")):
             if value is not None:
                 where, parameters[argument] = f"{where} AND moment {sign} :{argument}", _moment(argument, value)

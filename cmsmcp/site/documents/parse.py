@@ -6,7 +6,6 @@ Pure: same bytes, configuration and types, same result. Must not know other docu
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from cmsmcp.site.documents.frontmatter import Split, split
 from cmsmcp.site.documents.status import read_status
 from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
-from cmsmcp.site.paths import is_plain
+from cmsmcp.site.paths import composed, is_plain
 from cmsmcp.site.times import read_moment
 from cmsmcp.site.types.fields import read_value
 from cmsmcp.site.types.registry import ContentType, TypeRegistry, entry_values, validate_entry
@@ -68,10 +67,10 @@ class _Reading:
         slug = self.slug(PurePosixPath(inner).name)
         status = read_status(self.entries, self.note)
         fields = {**defaults, **self.fields()}
-        author = self.text("author")
+        author = composed(self.text("author"))
         params = {key: core_value(node) for key, node in self.entries.items() if key not in _OWN and key not in fields}
         title = self.text("title").strip() or (slug if self.parts.node is not None else first_heading(self.parts.body) or slug)
-        owner = author or (str(params["owner"]) if isinstance(params.get("owner"), str | int) else "")
+        owner = author or (composed(str(params["owner"])) if isinstance(params.get("owner"), str | int) else "")
         dates = [self.moment(key) for key in ("date", "created_at", "updated_at")]
         taxonomies = self.taxonomies()
         self.fatal = self.fatal or status.unreadable
@@ -86,8 +85,8 @@ class _Reading:
         )
 
     def place(self) -> tuple[str, str]:
-        """Language, and the path below section and language folder without `.md`."""
-        inner = self.path[len(self.kind.folder) + 1:].removesuffix(".md")
+        """Language, and the path below section and language folder without `.md`, composed."""
+        inner = composed(self.path[len(self.kind.folder) + 1:].removesuffix(".md"))
         first, slash, rest = inner.partition("/")
         lang = folder_language(first, self.config.locales) if slash else None
         if lang is None:
@@ -95,7 +94,7 @@ class _Reading:
         return (self.config.default_lang if normal(lang) == normal(self.config.default_lang) else lang), rest
 
     def slug(self, stem: str) -> str:
-        slug = unicodedata.normalize("NFC", self.text("slug").strip() or stem)
+        slug = composed(self.text("slug").strip() or stem)
         if "/" in slug or "\\" in slug or ".." in slug or slug in ("", ".") or len(slug) > MAX_SLUG or not is_plain(slug):
             where = self.entries.get("slug")
             source = "`slug`" if where is not None and self.text("slug").strip() else "the file's name, which is the slug,"
@@ -152,12 +151,12 @@ class _Reading:
         if node is not None:
             groups: dict[str, Node] = self.convert(mapping, node, "taxonomies", {})
             for name, terms in groups.items():
-                found[name] = self.terms(f"taxonomies.{name}", terms)
+                found[composed(name)] = self.terms(f"taxonomies.{name}", terms)
         return {name: terms for name, terms in found.items() if terms}
 
     def terms(self, key: str, node: Node) -> tuple[str, ...]:
         terms: list[str] = self.convert(self.text_list, node, key, [])
-        return tuple(dict.fromkeys(term.strip() for term in terms))
+        return tuple(dict.fromkeys(composed(term.strip()) for term in terms))
 
     def text_list(self, node: Node, key: str) -> list[str]:
         return text_list(node, key, self.warn)

@@ -16,6 +16,7 @@ from cmsmcp.site.config.layers import BASE
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.folder import names_in, scan
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import composed
 from cmsmcp.site.plugins.findings import SKIPPED as SKIPPED_IN_PLUGINS
 from cmsmcp.site.plugins.reports import ROLLBACK, PluginReports
 from cmsmcp.site.themes.analysis import SKIPPED as SKIPPED_IN_THEMES
@@ -117,7 +118,7 @@ def _plugins(definitions: Definitions, deadline: Deadline) -> State:
 
 def _docs(definitions: Definitions, deadline: Deadline) -> State:
     files = docs.DocsFolder(definitions.config, definitions.types.by_folder).served_files(deadline)
-    return {file.path: (file.size, file.modified) for file in files}
+    return {composed(file.path): (file.size, file.modified) for file in files}
 
 
 _FOLDERS: Mapping[str, Callable[[Definitions, Deadline], State]] = {"themes": _themes, "plugins": _plugins, "docs": _docs}

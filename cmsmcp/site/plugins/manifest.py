@@ -10,6 +10,7 @@ from typing import Any
 from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import Diagnostic, FieldDefinition, Manifest, diagnostic, field_definitions, flag, rows, words
 from cmsmcp.site.model import ERROR, WARNING
+from cmsmcp.site.paths import composed
 from cmsmcp.site.plugins.permissions import broken_rules, read_permissions
 from cmsmcp.site.plugins.shapes import Dependency, Runtime
 from cmsmcp.site.yaml.loader import core_value, text
@@ -43,7 +44,7 @@ class PluginManifest:
 
 def plugin_manifest(opened: Manifest, folder_name: str) -> PluginManifest:
     read = opened.reader
-    name = words(read, "name", folder_name)
+    name = composed(words(read, "name", folder_name))
     keys = ("description", "author", "homepage", "license", "foundry_api", "min_foundry_version", "compatibility_version")
     texts = {key: words(read, key) for key in keys}
     texts |= {"title": words(read, "title", name), "version": words(read, "version", "0.0.0"), "repo": repository(words(read, "repo"))}

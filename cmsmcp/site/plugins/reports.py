@@ -14,6 +14,7 @@ from cmsmcp.protocol.errors import NotFound
 from cmsmcp.site.folder import Folder, Kept, names_in, scan
 from cmsmcp.site.manifest import MISSING, UNREADABLE, Diagnostic, Manifest, diagnostic, open_manifest, ordered
 from cmsmcp.site.model import ERROR, SiteConfig
+from cmsmcp.site.paths import composed
 from cmsmcp.site.plugins import permissions as permission_tree
 from cmsmcp.site.plugins.findings import SKIPPED, CodeReport, analyse
 from cmsmcp.site.plugins.manifest import FILE, PluginManifest, check_courtesy, check_manifest, plugin_manifest
@@ -55,7 +56,7 @@ class PluginReports:
         return [self._record(name, present, deadline) for name in self.names()]
 
     def record(self, name: str, deadline: Deadline) -> PluginRecord:
-        names = self.names()
+        name, names = composed(name), self.names()
         if name not in names:
             shown = ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
             raise NotFound("plugin", name, known=names, hint=f"Plugins: {shown}." if names else "The site has no plugins.")

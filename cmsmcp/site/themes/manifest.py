@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.manifest import Manifest, field_definitions, flag, rows, words
+from cmsmcp.site.paths import composed
 from cmsmcp.site.themes.shapes import ExternalAssets, FieldContract, FrontendRequests, Security, TemplateContext, ThemeManifest
 from cmsmcp.site.themes.sources import normalise
 
@@ -17,7 +18,7 @@ _SCOPES = {"": "document", "document": "document", "page": "document", "shared":
 def theme_manifest(opened: Manifest, folder_name: str, active: bool) -> ThemeManifest:
     """The normalised manifest; the folder's name stands in for a missing `name`, the name for a missing `title`."""
     read = opened.reader
-    name = words(read, "name", folder_name)
+    name = composed(words(read, "name", folder_name))
     layouts = _names(read, "supported_layouts") or _names(read, "layouts") or list(LAYOUTS)
     found: ThemeManifest = {
         "name": name,

@@ -10,6 +10,7 @@ from cmsmcp.protocol.errors import NotFound
 from cmsmcp.site.folder import Folder, Kept, names_in, scan
 from cmsmcp.site.manifest import open_manifest
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import composed
 from cmsmcp.site.themes.analysis import SKIPPED, analyse
 from cmsmcp.site.themes.manifest import FILE, theme_manifest
 from cmsmcp.site.themes.security import security_report
@@ -55,7 +56,7 @@ class ThemeReports:
         return self._kept.get("validation", folder, lambda: validate(self._theme(folder_name, folder, deadline)))
 
     def _folder(self, name: str | None, deadline: Deadline) -> tuple[str, Folder]:
-        wanted = self._config.theme if name is None else name
+        wanted = self._config.theme if name is None else composed(name)
         names = self.names()
         if wanted not in names:
             shown = ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
