@@ -32,7 +32,9 @@ def test_compose_names_the_files_and_passwords_that_exist() -> None:
     assert set(re.findall(r">(\w+)", users)) == {"APP_PASSWORD", "DASHBOARD_PASSWORD"} == set(compose["redis"]["environment"])
     assert all(f"s/{name}/$${name}/" in compose["redis"]["command"][2] for name in compose["redis"]["environment"])
     assert all(line.startswith("user ") for line in users.splitlines()), "Redis takes no comments there"
-    assert "server server:8080;" in (ROOT / "docker/nginx.conf").read_text() and "0.0.0.0:8080" in compose["server"]["command"]
+    assert "set $cmsmcp server:8080;" in (ROOT / "docker/nginx.conf").read_text() and "0.0.0.0:8080" in compose["server"]["command"]
+    assert {service["restart"] for service in compose.values()} == {"unless-stopped"}, "what ends, or the machine, comes back"
+    assert all(compose[name]["healthcheck"]["start_period"] for name in ("server", "redis"))
 
 
 def test_the_user_of_the_documentation_is_the_one_shipped() -> None:
