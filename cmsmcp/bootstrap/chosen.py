@@ -113,20 +113,23 @@ def open_chosen(
     return opened
 
 
-def discover_capabilities(chosen: Chosen) -> Registry:
-    """Ours, and those of the packages that the operator names. SettingsError when one of these cannot be served."""
-    import cmsmcp.capabilities
-    from cmsmcp.core.registry import RegistrationError, discover
+def discover_capabilities(named: Sequence[str]) -> Registry:
+    """Ours, and those of the packages that the operator names. SettingsError names the file of one that cannot be served.
 
-    named = chosen.environment.capabilities
+    Theirs are code that no test of ours has seen: whoever serves calls this before the start, so that a fault stops that and no call.
+    """
+    import cmsmcp.capabilities
+    from cmsmcp.core.registry import RegistrationError, discover, reason_of
+
     if not named:
         return discover(cmsmcp.capabilities)
+    _require_packages(named)
     try:
         return discover(cmsmcp.capabilities, *map(importlib.import_module, named))
     except RegistrationError as error:
         raise SettingsError(f"CMSMCP_CAPABILITIES: {error}") from None
-    except Exception as error:
-        raise SettingsError(f"CMSMCP_CAPABILITIES: {', '.join(named)} cannot be imported ({type(error).__name__}: {error})") from error
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"CMSMCP_CAPABILITIES: {', '.join(named)} cannot be imported ({reason_of(error)})") from error
 
 
 def _require_packages(names: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     site = Once(lambda: open_chosen(chosen, write=False))
     policy, door, api = chosen.settings.policy, chosen.settings.door, chosen.settings.api
     admission = redis_admission(client, policy, chosen.settings.site_name)
-    registry = Once(lambda: discover_capabilities(chosen))
+    registry = Once(lambda: discover_capabilities(chosen.environment.capabilities))
     registry()  # a faulty declaration stops the start, not a call
     _load()
     shared = Once(lambda: share_over_redis(chosen, client))

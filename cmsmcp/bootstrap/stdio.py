@@ -40,7 +40,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     admission = Once(lambda: _admission(chosen, client, policy))
     shared = Leaving(Once(lambda: _shared(chosen, client)))
     site = Once(lambda: open_chosen(chosen, write=True, on_change=_teller(chosen, client, shared), follow=client is None))
-    registry = Once(lambda: discover_capabilities(chosen))
+    registry = Once(lambda: discover_capabilities(chosen.environment.capabilities))
     runner = Once(lambda: _runner(chosen))
     has_others = bool(chosen.environment.capabilities)
     if has_others:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cmsmcp.bootstrap.chosen import discover_capabilities
 from cmsmcp.bootstrap.index import open_indexed
 from cmsmcp.cli.index import shown_progress
 from cmsmcp.cli.output import print_json
@@ -46,9 +47,21 @@ def _settings_findings(choice: SiteChoice) -> list[Finding]:
         if not error.found:
             raise
         return [_finding("error", f"{one.key} {one.message}".strip(), one.file, one.line) for one in error.found]
+    faulty = _package_faults()
     fault = settings.name_fault if read_environment().redis_url is not None else None
     named = [_finding("warning", f"{fault.key} {fault.message}", fault.file, fault.line)] if fault else []
-    return [*named, *([_finding("warning", settings.refusal, BASE)] if settings.refusal else [])]
+    return [*faulty, *named, *([_finding("warning", settings.refusal, BASE)] if settings.refusal else [])]
+
+
+def _package_faults() -> list[Finding]:
+    """A package of capabilities that cannot be served stops every server too."""
+    named = read_environment().capabilities
+    try:
+        if named:
+            discover_capabilities(named)
+    except SettingsError as error:
+        return [_finding("error", str(error).partition(": ")[2], "CMSMCP_CAPABILITIES")]
+    return []
 
 
 def _finding(severity: str, message: str, path: str, line: int | None = None) -> Finding:

@@ -105,13 +105,13 @@ def command(*, choice: SiteChoice, bind: str, workers: int, worker_class: str, t
         raise click.UsageError("--threads is for --worker-class gthread")
     ignore_meaningless()  # until the supervisor listens, and can say so
     chosen = choose(choice)
+    if chosen.environment.capabilities:
+        discover_capabilities(chosen.environment.capabilities)
     with _listen(bind, "--bind, or another PORT: make run PORT=8081" if demo else "--bind") as listener:
         _require_tokens_in_public(chosen, listener)
         if chosen.environment.redis_url is None and make_secret_if_absent(chosen):
             _tell(f"CMSMCP_SECRET_KEY is not set; made a key in {chosen.state / KEY_FILE}")
         open_tokens(chosen)  # a weak key is told now, not by every worker
-        if chosen.environment.capabilities:
-            discover_capabilities(chosen)
         code = _run(Host(chosen, listener, Pool(workers, worker_class, threads or THREADS)), demo)
         sys.exit(0 if demo and code == INTERRUPTED else code)  # Ctrl-C is how a demonstration ends: `make run` reports no error
 

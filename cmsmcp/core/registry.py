@@ -6,14 +6,17 @@ Discovery refuses what the public contract forbids, so that a faulty declaration
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from types import MappingProxyType, ModuleType
 
 from cmsmcp.core.announced import Offer
 from cmsmcp.core.capability import Capability
-from cmsmcp.core.schemas import argument_names, input_schema, mirrored_arguments
+from cmsmcp.core.schemas import argument_names, input_schema, mirrored_arguments, output_schema
+from cmsmcp.governance.scopes import CAPABILITY_OF, READ_SCOPES
 from cmsmcp.protocol.uritemplate import UriTemplate
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -21,6 +24,7 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _SCOPE = re.compile(r"[a-z]+:[a-z]+")
 _FIRST_SCHEME = "plank://"
 _PLUGIN_SCHEME = "foundry-plugin://"
+_FOLDERS = re.compile(r" ?\((?:/|[A-Z]:\\)[^)]*\)")
 _CLIENT_CAPABILITIES = ("elicitation", "sampling", "roots", "extensions")
 
 
@@ -45,8 +49,9 @@ class Registry:
         self.prompts: Mapping[str, Capability] = _sorted(names, lambda capability: capability.is_prompt)
         templates = [(UriTemplate(capability.uri or ""), capability) for capability in names.values() if capability.is_resource]
         templates.sort(key=lambda pair: (not pair[0].template.startswith(_FIRST_SCHEME), bool(pair[0].variables), pair[0].template))
-        if len({template.template for template, _ in templates}) != len(templates):
-            raise RegistrationError("two resources share one URI template")
+        for (template, one), (other, another) in pairwise(templates):
+            if template.template == other.template:
+                raise RegistrationError(f"{one.name} and {another.name} share one URI template, {template.template}")
         self.resources: Mapping[UriTemplate, Capability] = MappingProxyType(dict(templates))
         self.offers = tuple(Offer(name, _kind(one), one.scope, bool(one.complete), one.enabled) for name, one in sorted(names.items()))
 
@@ -78,16 +83,32 @@ def _declared(package: ModuleType) -> list[Capability]:
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith("_"):
             continue
-        declared = [
-            value for value in vars(importlib.import_module(f"{package.__name__}.{module.name}")).values() if isinstance(value, Capability)
-        ]
+        file = f"{package.__name__.replace('.', '/')}/{module.name}.py"
+        declared = [value for value in vars(_imported(f"{package.__name__}.{module.name}", file)).values() if isinstance(value, Capability)]
         if not declared:
-            raise RegistrationError(f"{module.name}.py declares no capability")
-        strays = [capability.name for capability in declared if capability.name != module.name]
-        if strays:
-            raise RegistrationError(f"{module.name}.py declares {strays[0]!r}: a capability is named as its file")
+            raise RegistrationError(f"{file} declares no capability")
+        for capability in declared:
+            if capability.name != module.name:
+                raise RegistrationError(f"{file} declares {capability.name!r}: a capability is named as its file")
+            try:
+                _check(capability)
+            except RegistrationError as error:
+                raise RegistrationError(f"{file}: {error}") from None
         found.extend(declared)
     return found
+
+
+def _imported(name: str, file: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise RegistrationError(f"{file} cannot be imported ({reason_of(error)})") from error
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong in somebody's code, on one line, without the folders of this machine."""
+    text = _FOLDERS.sub("", " ".join(str(error).split()))[:300]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _sorted(names: Mapping[str, Capability], wanted: Callable[[Capability], bool]) -> Mapping[str, Capability]:
@@ -128,8 +149,25 @@ def _lacks_schema(capability: Capability) -> bool:
 
 def _check(capability: Capability) -> None:
     for broken, rule in _RULES:
-        if broken(capability):
+        try:
+            is_broken = broken(capability)
+        except Exception as error:
+            raise RegistrationError(f"{capability.name}: {rule}; this declaration cannot be read ({reason_of(error)})") from error
+        if is_broken:
             raise RegistrationError(f"{capability.name}: {rule}")
+
+
+def _misspelt_template(capability: Capability) -> bool:
+    try:
+        return capability.uri is not None and not UriTemplate(capability.uri).template
+    except ValueError:
+        return True
+
+
+def _unwritable(capability: Capability) -> bool:
+    """A schema that JSON cannot say would break the whole list that it is in."""
+    schemas = (input_schema(capability), output_schema(capability))
+    return not all(isinstance(json.loads(json.dumps(schema, allow_nan=False)), dict) for schema in schemas if schema is not None)
 
 
 def _mismarked(capability: Capability) -> bool:
@@ -155,6 +193,8 @@ _RULES = (
     (lambda c: not _SCOPE.fullmatch(c.scope), "a scope is missing"),
     (lambda c: not c.audit, "an audit category is missing"),
     (lambda c: c.is_prompt and c.is_resource, "a prompt has no URI"),
+    (_misspelt_template, "a URI template has {var} and {+var} alone, each once"),
+    (_unwritable, "a schema is an object that JSON can write"),
     (_lacks_schema, "an output schema is missing; a tool that returns Blocks says blocks=True"),
     (
         lambda c: c.blocks and (not c.is_tool or c.output is not None or c.output_schema is not None),
@@ -177,6 +217,7 @@ _RULES = (
     (lambda c: c.task not in (None, "optional", "required"), "task is optional, required or None"),
     (lambda c: c.task is not None and not c.is_tool, "only tools run as tasks"),
     (lambda c: not c.read_only or not c.scope.startswith("read:"), "mutating capabilities are reserved and not served yet"),
+    (lambda c: c.scope not in CAPABILITY_OF, f"its scope does not exist; use one of {', '.join(sorted(READ_SCOPES))}"),
     (lambda c: c.owner is not None, "plugin capabilities are reserved and not served yet"),
     (lambda c: c.uri is not None and c.uri.startswith(_PLUGIN_SCHEME), "foundry-plugin:// is reserved and not served yet"),
     (_mismarked, "x-mcp-header is a header name of its own, on a string, integer or boolean reached through properties alone"),

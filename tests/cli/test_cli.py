@@ -292,7 +292,13 @@ def test_packages_of_the_operator_are_found_and_sound_before_anything_starts(
     run: Any, site: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """docs/configuration.md, Environment: CMSMCP_CAPABILITIES."""
-    for name, source in {"sound_tools": "", "faulty_tools": "x = 1\n", "broken_tools": "import no_such_module\n"}.items():
+    declaring = "from cmsmcp.core.capability import tool\n\n@tool(scope='read:content', audit='x', output_schema={{}}, {0})\n"
+    sources = {
+        "sound_tools": "", "faulty_tools": "x = 1\n", "broken_tools": "import no_such_module\n",
+        "mutating_tools": declaring.format("read_only=False") + "def one(arguments, call):\n    'Writes.'\n",
+        "owned_tools": declaring.format("owner='gallery'") + "def one(arguments, call):\n    'Belongs to a plugin.'\n",
+    }  # fmt: skip
+    for name, source in sources.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
         (tmp_path / name / "one.py").write_text(source)
@@ -303,13 +309,27 @@ def test_packages_of_the_operator_are_found_and_sound_before_anything_starts(
         variables = {**own, "CMSMCP_CAPABILITIES": packages}
         return subprocess.run(line, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
-    faults = {"no_tools": "no package 'no_tools'", "faulty_tools": "one.py declares no", "broken_tools": "no_such_module"}
+    faults = {
+        "no_tools": "no package 'no_tools'", "faulty_tools": "faulty_tools/one.py declares no",
+        "broken_tools": "broken_tools/one.py cannot be imported (ModuleNotFoundError: No module named 'no_such_module')",
+        "mutating_tools": "mutating_tools/one.py: one: mutating capabilities are reserved",
+        "sound_tools,owned_tools": "sound_tools/one.py declares no",
+        "owned_tools": "owned_tools/one.py: one: plugin capabilities are reserved",
+    }  # fmt: skip
     for packages, told in faults.items():
-        done = serve(packages)
-        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
-        assert "CMSMCP_CAPABILITIES" in done.stderr and told in done.stderr
-    done = serve("no_tools", "mcp", "serve", "--transport", "stdio")
-    assert done.returncode == 2 and done.stdout == "" and "no package 'no_tools'" in done.stderr
+        for words in ((), ("mcp", "serve", "--transport", "stdio")):
+            done = serve(packages, *words)
+            assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and done.stdout == "", done.stderr
+            assert "CMSMCP_CAPABILITIES" in done.stderr and told in done.stderr
+    for packages in ("no_tools", "owned_tools"):
+        done = serve(packages, "check", "--json")
+        [finding] = json.loads(done.stdout)["findings"]
+        assert (done.returncode, finding["severity"], finding["path"]) == (1, "error", "CMSMCP_CAPABILITIES")
+        assert faults[packages] in finding["message"]
+    worker = [BIN / "gunicorn", "-c", "python:cmsmcp.processes.gunicorn_conf", "--bind", "127.0.0.1:0", "cmsmcp.app:from_environment()"]
+    variables = {**own, "CMSMCP_CAPABILITIES": "owned_tools", "CMSMCP_SITE": str(site), "CMSMCP_SECRET_KEY": "k" * 40}
+    done = subprocess.run(worker, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and faults["owned_tools"] in done.stderr and "Traceback" not in done.stderr
 
 
 def test_threads_belong_to_workers_that_have_threads(run: Any, site: Path) -> None:

@@ -54,6 +54,14 @@ def declared(**changes: object) -> Capability:
         ({"complete": {"x": list}}, "prompts and resources"),
         ({"complete": {"x": list}, "uri": "test://{y}"}, "does not exist"),
         ({"topics": lambda variables: []}, "resources"),
+        ({"scope": "read:everything"}, "does not exist; use one of read:content"),
+        ({"uri": "test://{a"}, "URI template"),
+        ({"uri": "test://{a}/{a}"}, "URI template"),
+        ({"input_schema": {"type": "object", "properties": {"a": {"enum": {1, 2}}}}}, "JSON can write; .*TypeError"),
+        ({"output_schema": ["type"]}, "JSON can write"),
+        ({"input": int}, "JSON can write; this declaration cannot be read"),
+        ({"timeout": "soon"}, "above 0; this declaration cannot be read .TypeError"),
+        ({"name": 7}, "snake_case"),
     ],
 )
 def test_a_faulty_declaration_is_refused_with_its_rule(changes: dict[str, object], word: str) -> None:
