@@ -107,7 +107,7 @@ def test_lost_scripts_are_loaded_again_within_the_call(client: Client, site: str
     admission = RedisAdmission(client, Policy(rate=Rate(1, 3)), site)
     for remaining in (2, 1, 0):
         client.call("SCRIPT", "FLUSH")
-        assert admission.admit(ask("x", permit=False)).remaining == remaining
+        assert admission.admit(ask(f"x{remaining}", permit=False)).remaining == remaining
 
 
 def test_every_key_is_in_one_hash_tag_and_all_but_the_audit_expire(client: Client) -> None:

@@ -101,8 +101,8 @@ def test_a_session_subscribes_at_one_process_and_is_told_by_the_other(two) -> No
     one, other = two
     connection = Connection("2025-11-25", session="s")
     older = other.service.listen(other.caller, connection).stream
-    one.change(lists=("tools",))
-    assert next_of(older)["method"] == "notifications/tools/list_changed", "it has read what the session subscribed to: nothing"
+    one.change(lists=("resources",))
+    assert next_of(older)["method"] == "notifications/resources/list_changed", "it has read what the session subscribed to: nothing"
     assert one.subscribe("doc://a", connection)["result"] == {}
     one.change("content/a")
     assert next_of(older)["params"]["uri"] == "doc://a"

@@ -35,6 +35,10 @@ class Address:
     kind: type = field(repr=False)
     options: Mapping[str, Any] = field(repr=False)
 
+    @property
+    def is_tls(self) -> bool:
+        return self.kind is SSLConnection
+
     def connection(self, timeout: float) -> Any:
         """A connection that is not yet open, with one limit in seconds for connecting and for each read and write. It never retries.
 

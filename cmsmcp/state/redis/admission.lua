@@ -1,6 +1,7 @@
 -- One governed request, decided in one step on Redis's clock: revocation, rate, permit, audit. Everything is checked first and
 -- written last, so that a refusal by one limit charges no other. Arithmetic as in governance/limits.py: whole numbers below 2^53.
--- KEYS: 1 the client's debt, 2 permits of calls or of streams (member: event id, score: expiry in ms), 3 the token's record, 4 the audit
+-- KEYS: 1 the client's debt, 2 permits of calls or of streams (member: event id, score: expiry in ms); where no permit is wanted, the
+--       events admitted lately: whoever asks again because the answer was lost is charged once; 3 the token's record, 4 the audit
 --       stream, 5 those of the permits that are the client's, with the same scores
 -- ARGV: 1 requests per minute, 2 burst, 3 cost, 4 permit wanted (0, 1 for a call, 2 for a stream), 5 most permits, 6 lease in ms, 7 event id,
 --       8 the token must be on record (0/1), 9 how many strings of intent follow, 10 most permits of the client (0: as many as there are),
@@ -66,7 +67,7 @@ local function hold(key)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', whole(now_ms))
   redis.call('PEXPIRE', key, DAY_MS)
 end
-if ARGV[4] ~= '0' then hold(KEYS[2]) end
+if ARGV[4] ~= '0' or cost > 0 or intents > 0 then hold(KEYS[2]) end
 if own > 0 then hold(KEYS[5]) end
 if token[2] and now_ms - 60000 > tonumber(token[3] or 0) * 1000 then redis.call('HSET', KEYS[3], 'used', clock[1]) end
 append(11, 10 + intents)

@@ -19,6 +19,8 @@ from cmsmcp.state.redis.script import Script
 MAX_LEASE_MS = 6 * 3_600_000
 """Longer than any work; shorter than the life of the permits' key."""
 KEEP_PERMITS_MS = 86_400_000
+ASKED_MS = 5_000
+"""How long it is known that a request without a permit was admitted: it is asked again at once, or not at all."""
 DOUBT_SECONDS = 30.0
 """How long permits are taken back whose admission never answered: a stalled Redis may still grant them once it goes on."""
 _WITHDRAW_EVERY = 0.2
@@ -81,6 +83,9 @@ class RedisAdmission:
         intent = _flat(ask.intent)
         permits, most = (keys.streams, self._max_streams) if ask.stream else (keys.permits, self._max_concurrency)
         wanted = (1 + int(ask.stream)) * int(ask.permit)
+        lease_ms = min(ask.lease_ms, MAX_LEASE_MS)
+        if not wanted:
+            permits, lease_ms = keys.asked, ASKED_MS
         own = self._max_of_client if self._counts_for_client(ask) else 0
         reason, retry_after_ms, remaining, reset_ms = _SCRIPT.run(
             self._client,
@@ -89,7 +94,7 @@ class RedisAdmission:
                 keys.permits_of(ask.client),
             ),
             (
-                *self._rate, ask.cost, wanted, most, min(ask.lease_ms, MAX_LEASE_MS), ask.event_id,
+                *self._rate, ask.cost, wanted, most, lease_ms, ask.event_id,
                 int(ask.registered), len(intent), own, *intent, *_flat(ask.refusal),
             ),
         )

@@ -1,8 +1,8 @@
 """The worker's way to Redis: one shared line, opened when it is first needed, after fork, and again when it broke.
 
-Knows when to open, when to give up (breaker) and what an outage looks like to a caller: Unavailable. Must not know what commands
-mean. Nothing that is waited for is sent twice, because a command that timed out may have been done; what is posted is sent once more
-on a new line when the old one broke first.
+Knows when to open, when to ask again, when to give up (breaker) and what an outage looks like to a caller: Unavailable. Must not know
+what commands mean. What Redis has not answered because it hung up is sent once more on a new line, so it must bear being done twice;
+what must not, says `once`. Nothing is sent again after a silence: a Redis that hangs gets no more to do, and callers wait once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -19,7 +19,9 @@ from redis.exceptions import RedisError
 from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.state.redis.address import Address, parse_address
 from cmsmcp.state.redis.breaker import Breaker
+from cmsmcp.state.redis.condition import Condition
 from cmsmcp.state.redis.line import Command, Line, LineBroken, Pending, Refused
+from cmsmcp.state.redis.trouble import of_error
 
 __all__ = ["Client", "Refused", "cannot"]
 
@@ -38,16 +40,24 @@ def cannot() -> Unavailable:
     return Unavailable("The governance store cannot record this request, so nothing is served. Try again in a second.", retry_after=1)
 
 
-class LineCut(Unavailable):
-    """The line broke while the commands were sent."""
+class LineCut(LineBroken):
+    """It broke while the commands were sent."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__()
+        self.line = line
 
 
 class Client:
-    """Safe to share among threads and greenlets. `timeout` in seconds bounds connecting and each answer."""
+    """Safe to share among threads and greenlets. `timeout` in seconds bounds connecting and each answer. `tell` gets a line for each
+    change of `condition`."""
 
-    def __init__(self, url: str | Address, *, timeout: float = TIMEOUT, breaker: Breaker | None = None) -> None:
+    def __init__(
+        self, url: str | Address, *, timeout: float = TIMEOUT, breaker: Breaker | None = None, tell: Callable[[str], None] | None = None
+    ) -> None:
         """AddressError (a ValueError) when the URL cannot be read. Connects later."""
         self.address = parse_address(url) if isinstance(url, str) else url
+        self.condition = Condition(self.address.shown, tell)
         self.unacknowledged = 0
         self._timeout = timeout
         self._breaker = breaker or Breaker()
@@ -56,26 +66,40 @@ class Client:
         self._line: Line | None = None
         self._unsent: list[Pending] = []
 
-    def call(self, *command: bytes | str | int) -> Any:
+    def call(self, *command: bytes | str | int, once: bool = False) -> Any:
         """The reply to one command. Refused when Redis answers with an error, Unavailable when it does not answer."""
-        reply = self.pipeline([command])[0]
+        reply = self.pipeline([command], once=once)[0]
         if isinstance(reply, Refused):
             raise reply
         return reply
 
-    def pipeline(self, commands: Sequence[Command]) -> list[Any]:
-        """The replies to commands sent together, errors among them as Refused. Not a transaction."""
-        line, pending = self._send(commands, awaited=True)
+    def pipeline(self, commands: Sequence[Command], *, once: bool = False) -> list[Any]:
+        """The replies to commands sent together, errors among them as Refused. Not a transaction. `once`: they must not be done twice."""
+        if not once:
+            try:
+                replies = self._exchange(commands)
+                if not _came_to_a_replica(replies):
+                    return replies
+            except LineCut as cut:
+                if not cut.line.was_closed:
+                    raise self._failed(cut.line) from None
+        try:
+            return self._exchange(commands, look=once)
+        except LineCut as cut:
+            raise self._failed(cut.line) from None
+
+    def _exchange(self, commands: Sequence[Command], *, look: bool = False) -> list[Any]:
+        line, pending = self._send(commands, awaited=True, look=look)
         try:
             replies = line.wait(pending)
         except LineBroken:
-            self._breaker.failed()
-            raise self._unavailable() from None
+            raise LineCut(line) from None
         self._breaker.succeeded()
+        self.condition.heard(commands, replies)
         if line.unacknowledged:
             self._count(line)
-        if any(isinstance(reply, Refused) and reply.word == "READONLY" for reply in replies):
-            line.drop()  # this one has become a replica: whatever the address names now is the one to ask
+        if _came_to_a_replica(replies):
+            line.drop(ConnectionResetError())  # this one has become a replica: whatever the address names now is the one to ask
         return replies
 
     def need(self, commands: Sequence[Command]) -> list[Any]:
@@ -93,12 +117,15 @@ class Client:
         try:
             line, pending = self._send(commands, awaited=False)
         except LineCut:
-            line, pending = self._send(commands, awaited=False, again=True)
+            try:
+                line, pending = self._send(commands, awaited=False, again=True)
+            except LineCut as cut:
+                raise self._failed(cut.line) from None
         if len(line) > MAX_POSTED:
             try:
                 line.wait(pending)
             except LineBroken:
-                self._breaker.failed()
+                self._failed(line)
 
     def settle(self) -> None:
         """Wait for the answers to everything posted. Unavailable when they do not come."""
@@ -108,7 +135,7 @@ class Client:
         try:
             line.settle()
         except LineBroken:
-            raise self._unavailable() from None
+            raise self._failed(line) from None
         finally:
             self._count(line)
 
@@ -121,15 +148,15 @@ class Client:
         self._give_up(len(self._unsent))
         self._unsent.clear()
 
-    def _send(self, commands: Sequence[Command], *, awaited: bool, again: bool = False) -> tuple[Line, Pending]:
+    def _send(self, commands: Sequence[Command], *, awaited: bool, again: bool = False, look: bool = False) -> tuple[Line, Pending]:
+        """`look`: first whether the other side has hung up. LineCut when it cannot be sent."""
         line = self._line
-        if line is None or line.broken or line.pid != os.getpid() or time.monotonic() - line.used > IDLE_CHECK:
+        if look or line is None or line.broken or line.pid != os.getpid() or time.monotonic() - line.used > IDLE_CHECK:
             line = self._open()
         try:
             return line, line.send(commands, awaited=awaited, again=again)
         except LineBroken:
-            self._breaker.failed()
-            raise LineCut(self._unavailable().message, retry_after=1) from None
+            raise LineCut(line) from None
 
     def _open(self) -> Line:
         """The line, opened anew if it broke, belongs to the parent process, or was closed while nobody looked."""
@@ -145,9 +172,10 @@ class Client:
                 raise self._unavailable()
             try:
                 self._line = line = Line(self.address, self._timeout)
-            except (RedisError, OSError):
+            except (RedisError, OSError) as error:
                 self._line = None
                 self._breaker.failed()
+                self.condition.broke(of_error(error, handshake=self.address.is_tls))
                 raise self._unavailable() from None
             self._send_anew(line)
             return line
@@ -173,12 +201,11 @@ class Client:
     def _is_sound(line: Line) -> bool:
         if line.broken:
             return False
-        if time.monotonic() - line.used <= IDLE_CHECK:
-            return True
-        try:
-            line.settle()
-        except LineBroken:
-            return False
+        if time.monotonic() - line.used > IDLE_CHECK:
+            try:
+                line.settle()
+            except LineBroken:
+                return False
         if line.is_closed():
             return False
         line.used = time.monotonic()
@@ -194,5 +221,17 @@ class Client:
             self.unacknowledged += outcomes
             log.warning("Redis did not acknowledge %d writes (audit outcomes, messages)", outcomes)
 
-    def _unavailable(self) -> Unavailable:
+    def _failed(self, line: Line) -> Unavailable:
+        """`line` broke before it answered: what to raise."""
+        self._breaker.failed()
+        if line.error is not None:
+            self.condition.broke(of_error(line.error))
+        return self._unavailable()
+
+    @staticmethod
+    def _unavailable() -> Unavailable:
         return Unavailable("The governance store does not answer, so nothing is served. Try again in a second.", retry_after=1)
+
+
+def _came_to_a_replica(replies: Sequence[Any]) -> bool:
+    return any(isinstance(reply, Refused) and reply.word == "READONLY" for reply in replies)

@@ -14,6 +14,7 @@ class Keys:
         self._prefix = f"cmsmcp:{{{_plain(site)}}}:"
         self.permits = self._prefix + "permits"
         self.streams = self._prefix + "streams"
+        self.asked = self._prefix + "asked"
         self.bus = self._prefix + "bus"
         self.audit = self._prefix + "audit"
         self.tokens = self._prefix + "tokens"

@@ -77,12 +77,14 @@ class Pending:
 class Line:
     """Opens at once; OSError or a redis-py error when it cannot. `timeout` in seconds bounds connecting, sending and each reply.
 
-    Of what nobody waited for, `unacknowledged` counts what was refused, and `lost` has what was on its way when the line broke.
+    `error`: what broke it; a ConnectionError when the other side hung up, a TimeoutError when it was silent. Of what nobody waited for,
+    `unacknowledged` counts what was refused, and `lost` has what was on its way when the line broke.
     """
 
     def __init__(self, address: Address, timeout: float) -> None:
         self.pid = os.getpid()
         self.broken = False
+        self.error: BaseException | None = None
         self.used = time.monotonic()
         self.unacknowledged = 0
         self.lost: list[Pending] = []
@@ -110,7 +112,7 @@ class Line:
             try:
                 self._socket.sendall(packed)
             except BaseException as error:
-                self.drop()
+                self.drop(error)
                 if pending in self.lost:
                     self.lost.remove(pending)
                 if isinstance(error, OSError):
@@ -147,8 +149,14 @@ class Line:
             self.wait(self._queue[-1])
 
     def is_closed(self) -> bool:
-        """Whether the other side has hung up, as far as the socket knows; asked when nothing is on its way."""
-        return self._has_news()
+        """Whether the other side has hung up, as far as the socket knows: nothing is on its way, and yet there is something to read."""
+        with self._sending:
+            return not self._queue and self._has_news()
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether the other side hung up, which is told at once, and is no sign that it hangs."""
+        return isinstance(self.error, ConnectionError)
 
     def _has_news(self) -> bool:
         """Whether a read would not wait: bytes are there, or the end. Not when we have closed it ourselves."""
@@ -159,8 +167,10 @@ class Line:
             return False
         return bool(poll.poll(0))
 
-    def drop(self) -> None:
-        """Close it and fail what is on its way. May be called more than once, from anywhere."""
+    def drop(self, error: BaseException | None = None) -> None:
+        """Close it and fail what is on its way. May be called more than once, from anywhere; the first `error` is kept."""
+        if not self.broken:
+            self.error = error
         self.broken = True
         try:
             self._connection.disconnect()
@@ -187,7 +197,7 @@ class Line:
         if pending.gate.acquire(timeout=max(MOMENT, end - time.monotonic())) or pending.done:
             return
         if time.monotonic() > end + GRACE or not self._has_news():
-            self.drop()
+            self.drop(TimeoutError())
 
     def _hand_on(self) -> None:
         for pending in list(self._queue):
@@ -203,11 +213,11 @@ class Line:
                 if reply is not _NOTHING_YET:
                     self._deliver(reply)
                 elif time.monotonic() > end and not self._has_news():
-                    raise LineBroken
+                    raise TimeoutError
                 else:
                     self._receive()
         except BaseException as error:
-            self.drop()
+            self.drop(error)
             if not isinstance(error, OSError | hiredis.HiredisError | IndexError | LineBroken):
                 raise
 
@@ -233,7 +243,7 @@ class Line:
                 raise
             data = self._read()
         if not data:
-            raise LineBroken
+            raise ConnectionResetError
         self._parser.feed(data)
 
     def _read(self) -> bytes:

@@ -27,7 +27,7 @@ class RedisReplies:
         return self._client.need([("SET", self._keys.reply(session, id), fitting(id, reply), "XX", "KEEPTTL")])[0] is not None
 
     def take(self, session: str, id: str) -> bytes | None:
-        taken: bytes | None = _TAKE.run(self._client, [self._keys.reply(session, id)], [])
+        taken: bytes | None = _TAKE.run(self._client, [self._keys.reply(session, id)], [], once=True)
         return taken
 
     def forget(self, session: str, id: str) -> None:

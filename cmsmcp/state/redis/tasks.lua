@@ -17,6 +17,7 @@ end
 if step == 'create' then
   -- 4 ttl in ms, 5 most of a client, 6 most of the site, 7 most at work, then fields
   local gone = now + tonumber(ARGV[4])
+  if redis.call('HEXISTS', task, 'status') == 1 then return false end -- asked again, because the answer was lost
   if count(KEYS[4]) >= tonumber(ARGV[5]) then return 'client' end
   if count(KEYS[3]) >= tonumber(ARGV[6]) then return 'site' end
   if count(running) >= tonumber(ARGV[7]) then return 'running' end

@@ -43,10 +43,10 @@ class RedisTasks:
         return self._step("note", id, message) == 1
 
     def ask(self, id: str, requests: Mapping[str, bytes]) -> bool:
-        return self._step("ask", id, *_flat(requests)) == 1
+        return self._step("ask", id, *_flat(requests), once=True) == 1
 
     def answer(self, id: str, answers: Mapping[str, bytes]) -> bool:
-        return self._step("answer", id, *_flat(answers)) == 1
+        return self._step("answer", id, *_flat(answers), once=True) == 1
 
     def answers(self, id: str) -> Mapping[str, bytes]:
         flat = self._step("answers", id) or []
@@ -56,10 +56,11 @@ class RedisTasks:
         how: list[bytes | str] = ["status", status, "message", message]
         how += ["result", result] if result is not None else []
         how += ["error", error] if error is not None else []
-        return self._step("end", id, *how) == 1
+        return self._step("end", id, *how, once=True) == 1
 
-    def _step(self, step: str, id: str, *more: bytes | str | int, keys: Sequence[str] = ()) -> Any:
-        return _SCRIPT.run(self._client, (self._keys.task(id), self._keys.running, *keys), (step, id, self._silence, *more))
+    def _step(self, step: str, id: str, *more: bytes | str | int, keys: Sequence[str] = (), once: bool = False) -> Any:
+        """`once`: its reply says whether this call changed something, so it must not be done twice."""
+        return _SCRIPT.run(self._client, (self._keys.task(id), self._keys.running, *keys), (step, id, self._silence, *more), once=once)
 
 
 def _task(id: str, fields: Mapping[str, bytes]) -> Task:
