@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-system lint conformance fuzz clients lock contract corpus bench clean
+.PHONY: help setup run test test-system lint conformance fuzz redaction clients lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,6 +62,9 @@ lock: $(VENV)/.ready-dev  ## resolve pyproject.toml anew into requirements*.txt
 
 fuzz: $(VENV)/.ready-dev  ## a million mutated messages at the service (MESSAGES=, a few minutes)
 	@$(BIN)/python tests/fuzz/fuzz.py --messages $(MESSAGES)
+
+redaction: $(VENV)/.ready-dev  ## count what redaction misses and changes for nothing, in texts made from a seed (SEED=, else a new one)
+	@$(BIN)/python tests/governance/redaction_corpus.py $(SEED)
 
 clients: $(VENV)/.ready-dev $(CLIENTS)/.ready  ## drive official clients and write what they did into docs/clients.md
 	@$(BIN)/python -m pytest tests/clients --write-clients

@@ -38,9 +38,10 @@ from cmsmcp.governance.redaction.syntax import (
     START,
     SWEEP,
     VALUE_BEFORE,
+    column,
     quoted,
 )
-from cmsmcp.governance.redaction.values import is_label, is_made, is_placeholder, is_reference
+from cmsmcp.governance.redaction.values import is_label, is_made, is_placeholder, is_reference, is_worded
 from cmsmcp.governance.redaction.vocabulary import NOUNS
 
 
@@ -94,7 +95,7 @@ def _spelled(passage: str, certain: int) -> tuple[int, str]:
     eman = EMAN.match(passage[-certain - 1 :: -1])
     assert eman is not None
     length = certain + eman.end()
-    bare = passage[-length:].lstrip("-.")
+    bare = passage[-length:].removeprefix("-D").lstrip("-.")
     announces = "secret" if is_secret(bare) else claim(bare)
     if announces == "secret" and words(bare)[-1] == "cookie":
         announces = "pairs"
@@ -112,22 +113,25 @@ _WORD_BEFORE = re.compile(r" ([A-Za-z]{2,20})(?![\w-])")
 
 def _values(text: str, name: Name, found: re.Match[str]) -> Iterator[Span]:
     kind, at = found.lastgroup or "", found.end()
+    if found["close"] and name.before[-1:] in ('"', "'"):
+        yield from _reversed(text, name, found)
     if kind == "cell":
         yield from _cell(text, name, at)
+        yield from _column(text, name, found.end("end"))
     elif kind in ("tag", "cells"):
         if kind == "cells" or ELEMENT_START.search(name.before):
             yield from _element(text, name, at)
-        yield from _reversed(text, name, found)
     elif kind == "comma":
         if QUOTED.search(found["close"]):
             yield from _argument(text, name, at)
+        yield from _column(text, name, found.end("end"))
+    elif kind == "eol":
+        yield from _column(text, name, found.end("end"))
     elif kind == "call":
         quote = QUOTED.match(text, at)
         if quote is not None and (_is_worth if SETS.match(name.text) else _looks_made)(name, text[slice(*quoted(text, quote))]):
             yield quoted(text, quote)
-    elif kind == "closed":
-        yield from _reversed(text, name, found)
-    else:
+    elif kind != "closed":
         yield from _assigned(text, name, found, kind, at)
 
 
@@ -254,6 +258,16 @@ def _cell(text: str, name: Name, at: int) -> Iterator[Span]:
         yield cell.span("value")
 
 
+def _column(text: str, name: Name, at: int) -> Iterator[Span]:
+    """A column in whose head the name stands; it ends where another head begins."""
+    for start, end in column(text, at):
+        value = text[start:end]
+        if is_secret(value):
+            return
+        if _looks_made(name, value):
+            yield start, end
+
+
 def _element(text: str, name: Name, at: int) -> Iterator[Span]:
     inner = ELEMENT.match(text, at)
     if inner is not None and inner["value"].strip() and _is_worth(name, inner["value"].strip()):
@@ -286,4 +300,4 @@ def _looks_made(name: Name, value: str) -> bool:
         return re.match(r"[^\s=;]{1,256}=[^\s;]*\d", value) is not None
     if is_made(value):
         return " " not in value
-    return name.is_password and re.fullmatch(r"(?![a-z]{1,2}\d)[a-z]{3,}\d{1,4}|\d{6,}|[A-Z][a-z]+\d+\W?", value) is not None
+    return name.is_password and is_worded(value)

@@ -88,9 +88,19 @@ def _spelled(name: str) -> list[str]:
 
 
 def _split(word: str) -> tuple[str, ...]:
-    for noun in ENDINGS:
-        if word.endswith((noun, noun + "s")) and len(word) > len(noun):
-            return word[: word.rindex(noun)], noun
+    """The words of one that is written together in one case, as far as its end is known: `MYSIGNINGKEYOLD`, `dbpassword`."""
+    for size in range(min(len(word) - 4, 10), 0, -1):
+        if word[-size:] in FORMS:
+            core = _split(word[:-size])
+            if len(core) > 1 or core[0] in NOUNS:
+                return (*core, word[-size:])
+    bare = _singular(word)
+    for size in range(min(len(bare), 18), 4, -1):
+        end = bare[-size:]
+        if end in TOGETHER:
+            return (bare[:-size], *TOGETHER[end]) if bare[:-size] else TOGETHER[end]
+        if end in ENDINGS and len(bare) > size:
+            return bare[:-size], end
     return (word,)
 
 

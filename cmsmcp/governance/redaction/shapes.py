@@ -11,7 +11,7 @@ Span = tuple[int, int]
 
 _WORD, _DASHED, _HEX = "[A-Za-z0-9]", r"[\w-]", "[0-9a-fA-F]"
 # What a key starts with -> the rest of it. Nothing but a border may stand before the first.
-_PREFIXES = {
+PREFIXES = {
     **{f"gh{kind}_": f"{_WORD}{{30,}}" for kind in "pousr"},
     "github_pat_": r"\w{22,}",
     **{f"gl{kind}-": rf"{_DASHED}{{20,}}" for kind in ("pat", "rt", "dt", "cbt", "ptt", "ft", "imt", "agent", "oas", "soat")},
@@ -98,7 +98,7 @@ _HASHES = {
     "pbkdf2:sha": r"\d+(?::\d+)?\$[^\s\"'<>]{20,}",
     **{f"{{{kind}}}": r"[A-Za-z0-9+/]{20,}={0,2}" for kind in ("SHA", "SSHA", "MD5", "SMD5", "SSHA512")},
 }
-_SHAPES = re.compile(hinged(_PREFIXES, r"(?<![\w-])") + "|" + hinged(_HASHES))
+_SHAPES = re.compile(hinged(PREFIXES, r"(?<![\w-])") + "|" + hinged(_HASHES))
 # The same character again and again, or one sequence: a stand-in.
 _RUN = re.compile(r"(.)\1{7,}")
 

@@ -6,15 +6,19 @@ Every expression is linear: what repeats is bounded.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from cmsmcp.governance.redaction.hinges import hinged
 from cmsmcp.governance.redaction.places import Span
 from cmsmcp.governance.redaction.vocabulary import STEMS
 
 MAX_VALUE = 4096
+MAX_HEAD = 400
+HEAD = re.compile(r"[\w \t.|,;\"'`*()/-]*")
 _QUOTE = r"(?:\\{0,7}[\"'`]|&(?:quot|apos|\#0?3[49]|\#x2[27]);|%2[27])"
 _CLOSE = rf"(?P<close>(?:{_QUOTE}|\*{{1,3}}|__|\\?[\])}}]|</(?:b|i|em|strong|code|kbd|span|label|a)>|[?!]){{0,4}}+)"
-_TYPED = r"(?::[ ]?[a-z&?\[][\w&<>\[\].,?'*:|]{0,40}?[ ]?(?==[^=>])|\[\d{0,4}\][ ]?(?==))?"
+_TYPE = r"(?:str|string|bytes|char|text|secret|any|optional|option|cow|box|object|final)"
+_TYPED = rf"(?::[ ]?(?=[^=\n]{{0,30}}{_TYPE})[a-z&?\[][\w&<>\[\].,?'*:|]{{0,40}}?[ ]?(?==[^=>])|\[\d{{0,4}}\][ ]?(?==))?"
 _ASSIGN = r":=|=>|=&gt;|->|<-|={1,3}|\?=|\|\|=?|:[-=?]|\?\?=?|\?:|:{1,2}|%3[ad]|→|[.](?=[ ][\"'])|\{(?=[ ]?[\"'])"
 # What may stand between a name and its value; `gap` only before what has a digit or a quote, which a sentence seldom has.
 _JOINT = rf"""{_CLOSE}(?:
@@ -28,6 +32,7 @@ _JOINT = rf"""{_CLOSE}(?:
   | (?P<tag>(?:\s{{1,8}}[\w:.-]{{1,40}}\s?=\s?["'][^"'<>]{{0,200}}["']){{0,8}}+\s?>)
   | (?P<is>[ ](?:is|was|are)(?:[ ]now|[ ]set[ ]to)?:?(?=[ ]))
   | (?P<gap>[ \t]{{1,16}}+(?={_QUOTE}|[^\s"'`]{{0,80}}[0-9]))
+  | (?P<eol>[ \t]{{0,4}}\r?\n)
   | (?P<closed>(?<=["'}}/]))
 )"""
 SWEEP = re.compile(rf"(?:{hinged(dict.fromkeys(STEMS, ''))})[\w-]{{0,32}}+(?P<end>){_JOINT}", re.VERBOSE)
@@ -67,6 +72,26 @@ PROVES = re.compile(r"(?m)(?:^|[;{]|&&|\b(?:export|set|env|declare|local|readonl
 _CUT = re.compile(r"[^\s\"'`<>&\\]{1,4096}")
 ITEM = re.compile(rf"(?P<quote>{_QUOTE})|(?P<bare>[^\s\"'`<>(){{}}\[\];|&\\,]{{1,400}})")
 SEPARATOR = re.compile(r"[\"'`]?\s{0,8}(?:,|\n)\s{0,40}(?:#[^\n]{0,80}\n\s{0,40})?")
+
+
+def column(text: str, at: int) -> Iterator[Span]:
+    """The cells below the one that ends at `at`, where its line is the head of a table in Markdown, CSV or between tabs."""
+    start, stop = text.rfind("\n", max(0, at - MAX_HEAD), at) + 1, text.find("\n", at, at + MAX_HEAD)
+    head = text[start:stop] if stop >= 0 else ""
+    sign = next((sign for sign in "|,;\t" if sign in head), "")
+    if not sign or HEAD.fullmatch(head) is None:
+        return
+    index, signs = text.count(sign, start, at), head.count(sign)
+    while stop >= 0:
+        start, stop = stop + 1, text.find("\n", stop + 1)
+        row = text[start : stop if stop >= 0 else len(text)]
+        if row.count(sign) != signs:
+            return
+        cells = row.split(sign)
+        before = start + sum(map(len, cells[:index])) + index
+        cell = cells[index].strip(" \t\r`*\"'")
+        inside = before + cells[index].find(cell)
+        yield inside, inside + len(cell)
 
 
 def quoted(text: str, quote: re.Match[str]) -> Span:

@@ -13,7 +13,7 @@ from cmsmcp.governance.redaction.names import is_secret, words
 _PLACEHOLDER = re.compile(
     r"[<{\[$%(*](?![\w!@#$%^&*-]*\d[\w!@#$%^&*-]*[a-z][\w!@#$%^&*-]*$).*|.*(?:\.\.\.|…)|.*[{<][a-z_. -]*[}>]|[x*•_.-]+|"
     r".*change[-_ ]?(?:me|this)|"
-    r"(?:your|replace|insert|enter|put)[-_ A-Z].*|(?-i:_*[A-Z]+(?:_(?:[A-Z]+|\d{1,2}))+_*)|[\W_]*",
+    r"(?:your|replace|insert|enter|put)(?:[-_ ]|(?-i:[A-Z])).*|(?-i:_*[A-Z]+(?:_(?:[A-Z]+|\d{1,2}))+_*)|[\W_]*",
     re.IGNORECASE | re.DOTALL,
 )
 # Words that a placeholder is made of, beside the names of secrets.
@@ -37,11 +37,19 @@ _WORDED = re.compile(r"[^\W\d_]+(?:[-_ .:]{1,2}[^\W\d_]+)*\d?")
 _SETTING = re.compile(
     r"https?://.*|\.{0,2}/.*|[~^>=<]{0,2}v?\d+(?:\.[\dx*]+)+[\w.-]{0,12}|[a-z]{1,6}\d?|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[a-z]+(?:-[a-z]+)*-?\d{1,2}(?:\.\d+)?|"
     r"(?i:argon2(?:id|i|d)?|[a-z]{0,6}-?sha-?\d+(?:[-_/]\d+)?|md5|bcrypt\d*|pbkdf2(?:[-_]\w+)?|base-?\d\d(?:url)?|x?ed\d{3,5}|"
-    r"(?:aes|rsa|ecdsa|hs|rs|es|ps|utf|iso|chacha|secp|p)[-_]?\d+\w{0,4}(?:[-_]\w+)*|oauth-?2(?:\.0)?|e?u?-?[a-z]{1,8}-[a-z]+-\d)|"
+    r"(?:aes|rsa|ecdsa|utf|iso|chacha|secp)[-_]?\d+\w{0,4}(?:[-_]\w{1,8}){0,2}|[hrep]s-?\d{3}|p-?\d{3}|oauth-?2(?:\.0)?|e?u?-?[a-z]{1,8}-[a-z]+-\d)|"
     r"\d{4}-\d\d-\d\d(?:T.*)?|\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?(?:[kKMGT]?i?[bB]|px|r?em|m?s|min|h|d|%)|\d+(?:st|nd|rd|th)|[\d.,:]+",
     re.DOTALL,
 )
+_WORD_AND_NUMBER = re.compile(r"[a-z]{3,30}\d{1,4}|\d{6,30}|[A-Z][a-z]{1,30}\d{1,8}\W?")
+_ALGORITHM = re.compile(
+    r"(?i)argon2(?:id|i|d)?|[a-z]{0,6}-?sha-?\d+|md[45]|b?scrypt\d*|pbkdf2|base-?\d\d|x?ed\d{3,5}|oauth-?2|(?:aes|rsa|utf)-?\d+|[hrep]s\d{3}"
+)
 _COMBINATION = re.compile(r"(?i)(?:(?:ctrl|control|alt|option|shift|cmd|command|meta|super|win|fn)\+)+\S{1,10}")
+_VARIABLE = re.compile(
+    r"<[^<>]*>|\$\{?[A-Z][A-Z0-9_]*(?:\}|(?<!\{))|\$\{\w[\w.-]*\}|\{\{[^{}]*\}\}|%[A-Z_]+%|\.\.\.|…|[xX*•]{3,}|_?(?:YOUR|MY|THE|SOME)(?:_[A-Z]+)+_?|"
+    r"your[-_][a-z_-]+|change[-_]?me|REDACTED"
+)
 _REFERENCE = re.compile(
     r"[a-z][a-z0-9+.-]*://.*|\.{0,2}/[\w./-]+|~/.*|(?:file|env|vault|ref|arn:aws):.*|[~^>=<]{0,2}v?\d+(?:\.[\dx*]+)+[\w.-]{0,12}|"
     r"[a-z_]+(?::[\w,]+)?(?:\|[a-z_]+(?::[\w,]+)?)+|[a-z_]+:\d+(?:,\d+)?"
@@ -71,6 +79,11 @@ def is_placeholder(value: str) -> bool:
     return is_secret(value) or all(word in _STAND_INS or word[:-1] in _STAND_INS for word in spoken)
 
 
+def is_variable(value: str) -> bool:
+    """Whether this is no value even where nothing else is expected: `${TOKEN}`, `<your key>`, `YOUR_KEY`, `...`."""
+    return _VARIABLE.fullmatch(value[:120].strip()) is not None
+
+
 def is_reference(value: str) -> bool:
     """Whether this only says where the secret is, or which kind of one is wanted: a path, an address, a version, rules of a form."""
     return _REFERENCE.fullmatch(value[:120]) is not None
@@ -94,6 +107,11 @@ def is_made(value: str) -> bool:
     if any(map(str.isdigit, value)):
         return any(map(str.isalpha, value))
     return looks_random(value)
+
+
+def is_worded(value: str) -> bool:
+    """A word and a number, or a long number: what people take for a password. No algorithm (`sha256`)."""
+    return _WORD_AND_NUMBER.fullmatch(value) is not None and _ALGORITHM.fullmatch(value) is None
 
 
 def looks_random(value: str) -> bool:

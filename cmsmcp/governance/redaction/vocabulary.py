@@ -45,7 +45,7 @@ QUALIFIED = {
     "string": frozenset({"connection", "conn"}),
     "str": frozenset({"connection", "conn"}),
     "code": frozenset(
-        {"recovery", "mfa", "backup", "verification", "auth", "authorization", "otp", "totp", "pin", "security", "device", "unlock"}
+        {"recovery", "mfa", "backup", "verification", "auth", "authorization", "otp", "totp", "security", "device", "unlock"}
     ),
     "phrase": frozenset({"seed", "secret", "recovery", "pass", "mnemonic"}),
     "word": frozenset({"pass", "seed"}),
@@ -103,7 +103,7 @@ TOGETHER = {
 }
 """Words written together, in lower case: `apikey`, `clientsecret`, `sessionid`."""
 
-ENDINGS = ("password", "passwd", "passphrase", "passwort", "kennwort")
+ENDINGS = frozenset({"password", "passwd", "passphrase", "passwort", "kennwort", "secret", "token"})
 """Nouns that end a word whatever is written before them: `PGPASSWORD`; but `NOPASSWD` says that there is none."""
 
 STEMS = (
