@@ -105,10 +105,13 @@ def open_chosen(
     chosen: Chosen, *, write: bool, on_change: Callable[[Change], None] | None = None, follow: bool = False
 ) -> OpenSite:  # fmt: skip
     """`write`: index it and watch it from now on, or as soon as another process lets go of it. The rest is for `OpenSite.start`."""
+    from cmsmcp.governance.redaction import REDACTION
     from cmsmcp.site.open import open_site
 
     choice = chosen.choice
-    opened = open_site(chosen.root, chosen.state, env=choice.env, overlays=choice.overlays, write=write, version=__version__)
+    opened = open_site(
+        chosen.root, chosen.state, env=choice.env, overlays=choice.overlays, write=write, version=__version__, redaction=REDACTION
+    )
     opened.start(on_change, follow=follow)
     return opened
 

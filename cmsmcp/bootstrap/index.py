@@ -9,6 +9,7 @@ from functools import partial
 
 from cmsmcp import __version__
 from cmsmcp.disk_faults import naming
+from cmsmcp.governance.redaction import REDACTION
 from cmsmcp.settings import SiteChoice, find_site, read_environment, state_folder
 from cmsmcp.site.catalog.writer_lock import WriterLock, writer_is_alive
 from cmsmcp.site.definitions import load_definitions
@@ -29,7 +30,7 @@ def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
     """
     root = find_site(choice.folder)
     state = state_folder(root, read_environment())
-    load = partial(load_definitions, root, choice.env, choice.overlays)
+    load = partial(load_definitions, root, choice.env, choice.overlays, REDACTION)
     load()  # the indexer would only note that it cannot be read
     folder = index_folder(state, choice.env, choice.overlays)
     lock = WriterLock(folder)
@@ -39,7 +40,8 @@ def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
                 indexer.build()
         finally:
             lock.release()
-    with closing(open_site(root, state, env=choice.env, overlays=choice.overlays, write=False, version=__version__)) as opened:
+    opened = open_site(root, state, env=choice.env, overlays=choice.overlays, write=False, version=__version__, redaction=REDACTION)
+    with closing(opened):
         opened.start()
         while not opened.state.ready() and writer_is_alive(folder):
             progress(*opened.state.progress())

@@ -194,6 +194,19 @@ class Operations(Protocol):
         """The findings of the one document at `path`, as `validate` has them."""
 
 
+class Redaction(Protocol):
+    """Takes secrets out of a JSON value. Sent to processes beside, so it must be picklable."""
+
+    @property
+    def version(self) -> str:
+        """Another one for another rule: what was derived by it is derived anew."""
+        ...
+
+    def __call__(self, value: Any) -> Any:
+        """A copy without them; twice is as once."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Everything a capability can read. Built by `site.open.open_site`."""

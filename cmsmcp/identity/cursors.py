@@ -1,4 +1,4 @@
-"""Cursors of `/api` as clients carry them: encrypted, because the place they name holds values that redaction takes out of replies.
+"""Cursors of `/api` as clients carry them: encrypted, so that what is inside is no contract, and nothing in it can be guessed.
 
 The same cursor always has the same text, so that an answer that has not changed is the same to the byte. Knows keys; not what is inside.
 """

@@ -9,11 +9,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cmsmcp.core.ports import Site
+from cmsmcp.core.ports import Redaction, Site
 from cmsmcp.core.sharing import Change
 from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
@@ -106,18 +107,19 @@ class OpenSite:
 
 def open_site(
     root: Path, state: Path, *, env: str | None = None, overlays: Sequence[Path] = (), write: bool = True, version: str = "",
-    started: float | None = None,
+    started: float | None = None, redaction: Redaction | None = None,
 ) -> OpenSite:  # fmt: skip
     """Open the site in `root`, deriving into `state`, which must lie outside it. Cheap: nothing is read yet.
 
     `write` False only reads what another process derives. `version` is the server's, for reports, and so is
-    `started`, on the monotonic clock: now, if not given.
+    `started`, on the monotonic clock: now, if not given. The index holds documents as `redaction` leaves them.
     Raises ValueError for a state folder inside the site.
     """
     if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
         raise ValueError("the state folder must lie outside the site folder")
     started = time.monotonic() if started is None else started
-    return OpenSite(root, index_folder(state, env, overlays), lambda: load_definitions(root, env, overlays), write=write, started=started)
+    load = partial(load_definitions, root, env, overlays, redaction)
+    return OpenSite(root, index_folder(state, env, overlays), load, write=write, started=started)
 
 
 def index_folder(state: Path, env: str | None = None, overlays: Sequence[Path] = ()) -> Path:

@@ -35,6 +35,7 @@ corpus = _load("redaction_corpus")
 
 @pytest.fixture(scope="module")
 def seed() -> int:
+    """A new one each time; where it fails, it is named."""
     return random.SystemRandom().randrange(10**9)
 
 

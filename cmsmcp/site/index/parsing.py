@@ -17,9 +17,11 @@ from cmsmcp.site.documents.parse import parse_document
 from cmsmcp.site.entries.columns import columns_by_type
 from cmsmcp.site.entries.filling import typed_row
 from cmsmcp.site.markdown.links import scan
-from cmsmcp.site.model import ERROR, Diagnostic
+from cmsmcp.site.model import ERROR, Diagnostic, ParsedDocument
 from cmsmcp.site.paths import ABSENT, PathFault, inside, read_bounded
 from cmsmcp.site.search.document import SearchEntry, field_words, search_entry
+
+_SHOWN = ("title", "summary", "author", "last_editor", "fields", "params", "body")
 
 
 class Gone(NamedTuple):
@@ -63,7 +65,11 @@ class Parser:
         document = result.document
         if document is None:
             return Read(unserved_entry(path, state, result.diagnostics), None)
+        written, document = document, self._shown(document)
         found = scan(document.body, document.body_line)
+        if document.body.count("\n") != written.body.count("\n"):
+            # Where links stand is told of the file as it is written.
+            found = replace(found, links=scan(written.body, written.body_line).links)
         if not found.text.isascii():
             # Snippets are cut from this text: composed characters cannot be cut in two.
             found = replace(found, text=unicodedata.normalize("NFC", found.text))
@@ -72,6 +78,19 @@ class Parser:
         typed = typed_row(kind, self._columns[document.type], document)
         entry = served_entry(state, document, found, words, diagnostics=result.diagnostics, typed=typed)
         return Read(entry, search_entry(searchable_of(document, found, words)))
+
+    def _shown(self, document: ParsedDocument) -> ParsedDocument:
+        """As readers get it: what is searched, filtered and sorted is what they see. Id, slug, URL and path stay, for look-up."""
+        redact = self._definitions.redaction
+        if redact is None:
+            return document
+        values = {name: getattr(document, name) for name in _SHOWN}
+        terms = {name: list(found) for name, found in document.taxonomies.items()}
+        # Each on its own: a field is no secret for what the title is.
+        changed = {name: clean for name, value in values.items() if value and (clean := redact(value)) != value}
+        if (clean := redact(terms)) != terms:
+            changed["taxonomies"] = {name: tuple(found) for name, found in clean.items()}
+        return replace(document, **changed) if changed else document
 
     def _read_plain(self, path: str) -> bytes | None:
         """The bytes of a plain file in a folder that lies inside the site; None for all else, which takes a closer look.
