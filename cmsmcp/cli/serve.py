@@ -143,8 +143,8 @@ def _run(host: Host, demo: bool) -> int:
         client.close()
         children += [_sidecar(host), _gunicorn(host)]
         return Supervisor(children, _tell, lambda: _is_sound(host)).run(lambda: is_ready(host.address), _on_ready(host, demo))
-    except Unavailable as error:
-        raise SettingsError(error.message) from None
+    except Unavailable:
+        raise SettingsError("Redis answers but takes no writes: it is full, read-only or out of disk; nothing could be served") from None
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; stop that one, or set REDIS_URL so that several servers share one Redis") from None
     finally:

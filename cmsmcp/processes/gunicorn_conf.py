@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import resource
 import time
 from contextlib import suppress
@@ -19,6 +20,7 @@ keepalive = 5
 timeout = 60
 graceful_timeout = 15  # a call may run 10 s (the default deadline); it ends by itself before this
 backlog = 1_024
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # heartbeats wait for no disk, and need no writable /tmp
 BODY_SECONDS = 30.0  # headers have `keepalive` seconds
 
 # The control socket is a second way in that nothing here needs.

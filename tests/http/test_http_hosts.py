@@ -202,3 +202,17 @@ def test_a_token_is_revoked_by_its_name_unless_several_have_it(new_place: Any, r
     for name in ("twin", "nobody"):
         done = place.run("tokens", "revoke", "--site", site, name)
         assert done.returncode == 2 and "tokens list" in done.stderr
+
+
+def test_a_redis_that_takes_no_writes_stops_the_start(new_place: Any, redis_url: str) -> None:
+    """Whose key it is cannot be noted there, nor anything else."""
+    place = new_place().with_(REDIS_URL=redis_url, CMSMCP_SECRET_KEY="k" * 40)
+    client = Client(redis_url)
+    before = client.call("CONFIG", "GET", "maxmemory")[1]
+    client.call("CONFIG", "SET", "maxmemory", "1")
+    try:
+        done = place.run("serve", "--site", str(place.site), "--bind", "127.0.0.1:0")
+    finally:
+        client.call("CONFIG", "SET", "maxmemory", before)
+        client.close()
+    assert done.returncode == 2 and "takes no writes" in done.stderr and len(done.stderr.splitlines()) == 1
