@@ -10,7 +10,8 @@ from cmsmcp.core.capability import Call, resource
 @resource(
     "foundry://content/pages/{slug}", scope="read:content", audit="content.read", title="Page", output=DocumentSchema,
     example={"slug": "about"}, complete={"slug": page_slugs}, hint="Use get_document and name the keys you need in fields.",
-    topics=lambda variables: [f"content/page/{normalize('NFC', variables['slug'])}"],
+    # Of a path, such as guide/install, the last part is the slug.
+    topics=lambda variables: [f"content/page/{normalize('NFC', variables['slug']).strip('/').rpartition('/')[2]}"],
 )
 def content_page(variables, call: Call):
     """One published page by slug, in the default language."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cmsmcp.site.permalinks import Permalink
 
 ERROR = "error"
 WARNING = "warning"
@@ -57,6 +60,7 @@ class Taxonomy:
 class SiteConfig:
     """site.yaml after layering, Foundry's part. Folder values are relative to `root`.
 
+    `permalinks` are by type those whose addresses hold the folders.
     `values` is the whole merged configuration as plain values (secrets included: never expose it wholesale).
     `files` are the configuration files that were read, in layering order. `diagnostics` hold every fault found (two-pass, lenient);
     those in our own blocks (`mcp`, `api`, `governance`, `ops`, `locales`) are found by `settings`, which stops the start.
@@ -81,6 +85,7 @@ class SiteConfig:
     menus: Mapping[str, Sequence[Mapping[str, Any]]]
     plugins_enabled: tuple[str, ...]
     feed_paths: tuple[str, ...]
+    permalinks: Mapping[str, Permalink]
     values: Mapping[str, Any]
     files: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -21,27 +21,39 @@ _MAX_DOCS = 5_000
 
 
 def duplicate_slugs(survey: Survey) -> Iterator[Diagnostic]:
-    """The same type, language and slug twice."""
-    first = "first_value(path) OVER (PARTITION BY type, lang, slug ORDER BY path)"
-    sql = f"SELECT path, slug, first FROM (SELECT path, slug, {first} AS first FROM documents) WHERE path <> first"
-    for path, slug, before in survey.rows(sql):
-        message = f"the slug {slug} is that of {before} already, in the same type and language; change one"
+    """The same type, language and slug twice, where folders do not count."""
+    first = "first_value({0}) OVER (PARTITION BY type, lang, slug ORDER BY path) AS first_{0}"
+    others = "type NOT IN (SELECT value FROM json_each(:by_path))"
+    inner = f"SELECT path, slug, id, {first.format('path')}, {first.format('id')} FROM documents WHERE {others}"
+    sql = f"SELECT path, slug, first_path, id, first_id FROM ({inner}) WHERE path <> first_path"
+    for path, slug, before, *ids in survey.rows(sql, by_path=json.dumps(list(survey.config.permalinks))):
+        hint = _folders_hint(survey, *ids)
+        message = f"the slug {slug} is that of {before} already, in the same type and language; change one{hint}"
         yield Diagnostic(ERROR, "duplicate_slugs", path, message, survey.line_of(path, "slug:"))
 
 
 def duplicate_urls(survey: Survey) -> Iterator[Diagnostic]:
     """Documents that another one of the same URL keeps out. Which one is served: `catalog.visibility`."""
-    for path, url, first in _displaced(survey, "url"):
-        message = f"same URL {url} as {first}, which is served; give one of them another slug"
+    for path, url, first, *ids in _displaced(survey, "url"):
+        hint = _folders_hint(survey, *ids)
+        message = f"same URL {url} as {first}, which is served; give one of them another slug{hint}"
         yield Diagnostic(ERROR, "duplicate_urls", path, message, survey.line_of(path, "slug:"))
 
 
 def duplicate_ids(survey: Survey) -> Iterator[Diagnostic]:
     """The same for ids."""
-    for path, id_, first in _displaced(survey, "id"):
+    for path, id_, first, *_ in _displaced(survey, "id"):
         why = " (the names differ in their Unicode form alone)" if composed(path) == composed(first) else ""
         message = f"same id {id_} as {first}, which is served{why}; move or rename one of them"
         yield Diagnostic(ERROR, "duplicate_ids", path, message)
+
+
+def _folders_hint(survey: Survey, id_: str, other: str) -> str:
+    """A cure for documents that lie in different folders, where folders do not count."""
+    (_, kind, inner), (_, _, beside) = id_.split(":", 2), other.split(":", 2)
+    if kind in survey.config.permalinks or inner.rpartition("/")[0] == beside.rpartition("/")[0]:
+        return ""
+    return f"; folders do not count here: set `permalinks: {{{kind}_default: /:path/}}` in site.yaml, and they do"
 
 
 def missing_templates(survey: Survey) -> Iterator[Diagnostic]:
@@ -174,15 +186,15 @@ def from_reports(check: str, diagnostics: Any, fallback: str, error: str = ERROR
         yield Diagnostic(severity, check, one.get("path") or fallback, one["message"], one.get("line"))
 
 
-def _displaced(survey: Survey, what: str) -> Iterator[tuple[str, str, str]]:
-    """(path, value, path of the one before it) of those that are kept out by their `what`: the URL counts first, then the id."""
-    firsts: dict[tuple[str, str], str] = {}
+def _displaced(survey: Survey, what: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """(path, value, path of the one before it, both ids) of those that are kept out by their `what`: the URL counts first, then the id."""
+    firsts: dict[tuple[str, str], tuple[str, str]] = {}
     for path, url, id_, served in survey.rows(
         "SELECT path, url, id, served FROM documents WHERE twin IS NOT NULL ORDER BY served DESC, path"
     ):  # fmt: skip
-        by_url, by_id = firsts.setdefault(("url", url), path), firsts.setdefault(("id", id_), path)
+        (by_url, other), (by_id, _) = firsts.setdefault(("url", url), (path, id_)), firsts.setdefault(("id", id_), (path, id_))
         if not served and (by_url != path) == (what == "url"):
-            yield (path, url, by_url) if what == "url" else (path, id_, by_id)
+            yield (path, url, by_url, id_, other) if what == "url" else (path, id_, by_id, id_, id_)
 
 
 def _relations(kind: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -25,6 +25,12 @@ def broken_internal_links(survey: Survey) -> Iterator[Diagnostic]:
     """Links to a path of this site that leads nowhere."""
     broken = [target for target, found in survey.targets.items() if found is None and survey.is_lost(target)]
     for path, line, target in survey.rows(_WHERE, targets=json.dumps(broken)):
+        code = survey.untranslated(target)
+        if code is not None:
+            fallback = f"`locales: {{{code}: {{fallback: {survey.config.default_lang}}}}}`"
+            way_out = f"if the site shows another language there, say so with {fallback}"
+            yield Diagnostic(WARNING, "broken_internal_links", path, f"{_shown(target)} is not translated; {way_out}", line)
+            continue
         message = f"{_shown(target)} leads nowhere on this site; correct the link or add a redirect"
         yield Diagnostic(ERROR, "broken_internal_links", path, message, line)
 

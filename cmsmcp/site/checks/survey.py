@@ -23,6 +23,7 @@ from cmsmcp.site.data.redirects import Redirect, load_redirects
 from cmsmcp.site.media import MediaLibrary, read_media, url_key
 from cmsmcp.site.model import SiteConfig
 from cmsmcp.site.paths import PathFault, inside, on_disk, read_bounded
+from cmsmcp.site.permalinks import detours, original
 from cmsmcp.site.routes import fixed_paths, language_prefixes, own_prefixes
 from cmsmcp.site.urls import author_slug, is_absolute, is_own, normal_path, own_paths, split_url
 
@@ -125,13 +126,30 @@ class Survey:
         """Where a path of this site leads, or None if nowhere. Query and fragment do not count."""
         bare = split_url(path)[0]
         plain = normal_path(bare)
-        if found := self.routes.get(plain):
-            return found
+        for at in (plain, *detours(self.config, plain)):
+            if found := self.routes.get(at) or self._in_any_case.get(at.lower()):
+                return found
         if plain.startswith(own_prefixes(self.config)):
             return Target()
         key = url_key(bare)
         if (key and self.media.find(key)) or self._is_asset(plain):
             return Target()
+        return None
+
+    @cached_property
+    def _in_any_case(self) -> Mapping[str, Target]:
+        """Where addresses are made of folders, most generators lower them: a document whose address is another's in no case is found."""
+        folded: dict[str, list[Target]] = {}
+        for url, target in self.documents.items() if self.config.permalinks else ():
+            folded.setdefault(url.lower(), []).append(target)
+        return {url: found[0] for url, found in folded.items() if len(found) == 1}
+
+    def untranslated(self, target: str) -> str | None:
+        """The language in which a link asks for a page that is there in the default one alone; None for any other link."""
+        for path in self.own_paths(target):
+            found = original(self.config, normal_path(split_url(path)[0]))
+            if found and self.resolve(found[1]):
+                return found[0]
         return None
 
     def _is_asset(self, path: str) -> bool:

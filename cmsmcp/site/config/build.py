@@ -12,6 +12,7 @@ from cmsmcp.site.config.reader import ConfigReader
 from cmsmcp.site.data.navigation import read_menus
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, SiteConfig, Taxonomy
 from cmsmcp.site.paths import composed, on_disk
+from cmsmcp.site.permalinks import read_permalinks
 from cmsmcp.site.yaml.loader import core_value, text
 
 CONTENT_DIRS = ("pages", "posts", "images", "videos", "audio", "documents", "assets", "uploads")
@@ -35,6 +36,7 @@ def build_config(root: Path, env: str | None, layers: Layers) -> SiteConfig:
     read.faults.extend(faults)
     menus, faults = read_menus(read.node("menus"), layers.tree.file)
     read.faults.extend(faults)
+    permalinks = read_permalinks(read)
     check_config(read)
     environment = (env or "").strip() or read.text("environment", "default")
     return SiteConfig(
@@ -46,6 +48,7 @@ def build_config(root: Path, env: str | None, layers: Layers) -> SiteConfig:
         locales=locales, taxonomies=_taxonomies(read), menus=menus,
         plugins_enabled=tuple(map(composed, read.components("plugins.enabled"))),
         feed_paths=(read.text("feed.rss_path", "/rss.xml"), read.text("feed.sitemap_path", "/sitemap.xml")),
+        permalinks=permalinks,
         values=core_value(layers.tree), files=layers.files, diagnostics=tuple(dict.fromkeys(read.faults)),
     )
 

@@ -5,7 +5,7 @@ A hidden document and an absent one are told apart nowhere: every query sees vis
 
 from __future__ import annotations
 
-import unicodedata
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,8 @@ from cmsmcp.site.catalog.rows import SUMMARY_COLUMNS, to_document
 from cmsmcp.site.catalog.visibility import visible_sql
 from cmsmcp.site.content.addresses import url_spellings
 from cmsmcp.site.model import SiteConfig
+from cmsmcp.site.paths import composed
+from cmsmcp.site.permalinks import urls_of_path
 
 _LISTED = 10
 _MOST = 200
@@ -82,17 +84,29 @@ class Lookup:
         return (lang, *self._config.locales.fallbacks.get(lang, ())) if lang else ()
 
     def _candidates(self, keys: Sequence[tuple[str, str]], type_: str | None) -> list[_Candidate]:
-        where, parameters = self._visible, dict(self._parameters)
-        for name, value in keys:
-            spelled = url_spellings(value, self._config.base_url) if name == "url" else [unicodedata.normalize("NFC", value)]
-            parameters |= {f"{name}{number}": one for number, one in enumerate(spelled)}
-            where += f" AND {name} IN ({', '.join(f':{name}{number}' for number in range(len(spelled)))})"
-        if type_ is not None:
-            where, parameters["type"] = f"{where} AND type = :type", type_
-        found = self._query(where, parameters)
-        urls = next((url_spellings(value, self._config.base_url) for name, value in keys if name == "url"), [])
+        found = self._matching(keys, type_, "url")
+        if not found and self._config.permalinks and any(name == "url" for name, _ in keys):
+            found = self._matching(keys, type_, "lower(url)")
+            return found if len({one.url for one in found}) == 1 else []
+        urls = next((url_spellings(value, self._config) for name, value in keys if name == "url"), [])
         nearest = next((url for url in urls if any(one.url == url for one in found)), None)
         return [one for one in found if nearest in (None, one.url)]
+
+    def _matching(self, keys: Sequence[tuple[str, str]], type_: str | None, url: str) -> list[_Candidate]:
+        """`url` is the column, or what is made of it, for that key: where addresses are made of folders, most generators lower them."""
+        where, parameters = self._visible, dict(self._parameters)
+        for name, value in keys:
+            spelled = url_spellings(value, self._config) if name == "url" else [composed(value)]
+            if name == "url" != url:
+                spelled = list(map(str.lower, spelled))
+            where += f" AND ({url if name == 'url' else name} IN (SELECT value FROM json_each(:{name}))"
+            where += " OR url IN (SELECT value FROM json_each(:paths)))" if name == "slug" and self._config.permalinks else ")"
+            parameters[name] = json.dumps(spelled)
+            if name == "slug":
+                parameters["paths"] = json.dumps(urls_of_path(self._config, composed(value), type_))
+        if type_ is not None:
+            where, parameters["type"] = f"{where} AND type = :type", type_
+        return self._query(where, parameters)
 
     def _query(self, where: str, parameters: Mapping[str, Any]) -> list[_Candidate]:
         rows = self._reader.rows(
@@ -121,10 +135,12 @@ class Lookup:
         return next((one for code in nearer for one in self._siblings(chosen) if one.lang == code), chosen)
 
     def _siblings(self, chosen: _Candidate) -> list[_Candidate]:
-        """Visible translations: same type and path below the language folder, else the same type and slug (docs/rules.md, Odd places)."""
+        """Visible translations: same type and path below the language folder, else the same type and slug (docs/rules.md, Odd places),
+        which under `:path` says nothing."""
         parameters = {**self._parameters, "type": chosen.type, "key": chosen.key, "slug": chosen.slug, "row": chosen.row}
         where = f"{self._visible} AND type = :type AND row <> :row AND "
-        found = {one.lang: one for one in self._query(f"{where} slug = :slug", parameters)}
+        by_slug = chosen.type not in self._config.permalinks
+        found = {one.lang: one for one in self._query(f"{where} slug = :slug", parameters)} if by_slug else {}
         found |= {one.lang: one for one in self._query(f"{where} key = :key", parameters)}
         return sorted((one for one in found.values() if one.lang != chosen.lang), key=lambda one: one.lang)
 

@@ -130,8 +130,9 @@ class CatalogContent:
         self._state.await_ready(deadline)
         source, target = self._check(type, source) or source, self._check(None, target) or target
         return find_untranslated(
-            self._reader, source, target, type=type, visibility=visibility, limit=limit, now=self._clock(), deadline=deadline
-        )
+            self._reader, source, target, type=type, by_path=self._definitions().config.permalinks, visibility=visibility, limit=limit,
+            now=self._clock(), deadline=deadline,
+        )  # fmt: skip
 
     def get_navigation(self, *, lang: str | None, deadline: Deadline) -> Mapping[str, Any]:
         """See the port and `published`."""

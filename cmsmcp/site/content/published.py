@@ -33,7 +33,7 @@ def read_navigation(reader: CatalogReader, config: SiteConfig, lang: str | None,
     visible, parameters = visible_sql(Visibility(), now)
     menus = json.loads(reader.meta().get("menus") or "{}")
     rules = {rule.source: rule.target for rule in load_redirects(config)[0] if rule.enabled}
-    spellings = {url: list(_leads_to(url, config.base_url, rules)) for url in _urls(menus)}
+    spellings = {url: list(_leads_to(url, config, rules)) for url in _urls(menus)}
     led = {path for paths in spellings.values() for path in paths}
     open_ = {path for path in led if not path.startswith("/") or path.startswith("//") or is_beside_documents(config, path)}
     open_ |= _published(reader, led - open_, now, deadline)
@@ -49,10 +49,10 @@ def read_navigation(reader: CatalogReader, config: SiteConfig, lang: str | None,
     return {"menus": shown, "pages": pages, "truncated": len(rows) > MAX_PAGES}
 
 
-def _leads_to(url: str, base_url: str, rules: Mapping[str, str]) -> Iterator[str]:
+def _leads_to(url: str, config: SiteConfig, rules: Mapping[str, str]) -> Iterator[str]:
     """Every spelling of the paths that `url` leads to, redirects followed."""
     for _ in range(_MAX_HOPS):
-        paths = url_spellings(url, base_url)
+        paths = url_spellings(url, config)
         yield from paths
         target = next((rules[path] for path in paths if path in rules), None)
         if target is None:

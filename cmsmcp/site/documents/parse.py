@@ -16,6 +16,7 @@ from cmsmcp.site.documents.status import read_status
 from cmsmcp.site.markdown.links import first_heading
 from cmsmcp.site.model import ERROR, WARNING, Diagnostic, ParsedDocument, ParseResult, SiteConfig
 from cmsmcp.site.paths import composed, is_plain
+from cmsmcp.site.permalinks import path_of
 from cmsmcp.site.times import read_moment
 from cmsmcp.site.types.fields import read_value
 from cmsmcp.site.types.registry import ContentType, TypeRegistry, entry_values, validate_entry
@@ -76,7 +77,7 @@ class _Reading:
         self.fatal = self.fatal or status.unreadable
         slug_of_type = self.kind.slug
         return ParsedDocument(
-            path=self.path, id=f"{lang}:{slug_of_type}:{inner}", type=slug_of_type, lang=lang, slug=slug, url=self.url(lang, slug),
+            path=self.path, id=f"{lang}:{slug_of_type}:{inner}", type=slug_of_type, lang=lang, slug=slug, url=self.url(lang, inner, slug),
             key=f"{slug_of_type}:{inner}", title=title,
             status=status.status, publish_at=status.publish_at, unpublish_at=status.unpublish_at,
             layout=self.text("layout") or self.config.default_layouts.get(slug_of_type, slug_of_type), summary=self.text("summary"),
@@ -102,7 +103,10 @@ class _Reading:
             self.add(ERROR, "slug", message, where, fatal=True)
         return slug
 
-    def url(self, lang: str, slug: str) -> str:
+    def url(self, lang: str, inner: str, slug: str) -> str:
+        permalink = self.config.permalinks.get(self.kind.slug)
+        if permalink is not None and not self.kind.single:
+            return permalink.url(lang, self.config.default_lang, path_of(inner, slug))
         prefix = "" if lang == self.config.default_lang else f"/{normal(lang)}"
         kind = self.kind
         if kind.slug == "page":

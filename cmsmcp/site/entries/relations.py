@@ -7,7 +7,7 @@ nearest of the languages asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,7 +39,10 @@ class Incoming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What one caller sees at one moment: the rule as a condition on `documents` and on typed tables, and the values of both."""
+    """What one caller sees at one moment: the rule as a condition on `documents` and on typed tables, and the values of both.
+
+    `by_path` are the types whose translations are matched by their path alone.
+    """
 
     snapshot: Snapshot
     visible: str
@@ -47,6 +50,7 @@ class Sight:
     parameters: Mapping[str, Any]
     table_of: Callable[[str], TypeTable]
     deadline: Deadline
+    by_path: Collection[str] = ()
 
 
 def visible_targets(snapshot: Snapshot, visible: str, parameters: Mapping[str, Any], targets: Iterable[Target]) -> set[Target]:
@@ -79,9 +83,10 @@ def resolved(sight: Sight, targets: Iterable[Target]) -> dict[Target, dict[str, 
         f" named AS ({named})"
         " SELECT n.kind, n.ref, documents.lang, documents.row, 0 AS kin FROM named AS n JOIN documents"
         f" ON +documents.type = n.type AND documents.slug = n.slug WHERE {sight.visible}"
+        " AND (n.type NOT IN (SELECT value FROM json_each(:by_path)) OR documents.key = n.key)"
         " UNION ALL SELECT n.kind, n.ref, documents.lang, documents.row, 1 FROM named AS n JOIN documents"
         f" ON documents.key = n.key WHERE {sight.visible} ORDER BY kin",
-        {**sight.parameters, "targets": json.dumps(list(spelled))},
+        {**sight.parameters, "targets": json.dumps(list(spelled)), "by_path": json.dumps(list(sight.by_path))},
     )
     found: dict[Target, dict[str, int]] = {}
     for kind, ref, lang, row, _ in rows:

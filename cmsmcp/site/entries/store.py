@@ -119,7 +119,8 @@ class TypedEntries:
         visible, parameters = visible_sql(query.visibility, now)
         typed, _ = visible_typed_sql(query.visibility, now)
         with self._reader.snapshot(deadline) as snapshot:
-            yield Sight(snapshot, visible, typed, parameters, lambda slug: self._find_table(snapshot, slug), deadline), now
+            by_path = self._definitions.config.permalinks
+            yield Sight(snapshot, visible, typed, parameters, lambda slug: self._find_table(snapshot, slug), deadline, by_path), now
 
     def _find_table(self, snapshot: Snapshot, slug: str) -> TypeTable:
         found = snapshot.row("SELECT number, slug, shape FROM types WHERE slug = ? AND live", (slug,))

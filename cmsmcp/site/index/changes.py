@@ -5,11 +5,12 @@ Knows stored rows and which of them are public, no files and no clock. For one c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from cmsmcp.core.sharing import EVERYTHING, Change
 from cmsmcp.site.catalog.writer import Catalog, Stored
+from cmsmcp.site.permalinks import INDEX
 
 MOST_TOPICS = 200
 MOST_BYTES = 20_000
@@ -80,5 +81,10 @@ class DocumentChanges:
         return Change(topics=frozenset(topics))
 
 
-def _topics(one: Stored) -> tuple[str, str]:
-    return f"content/{one.type}", f"content/{one.type}/{one.slug}"
+def _topics(one: Stored) -> Iterator[str]:
+    """Those of its type, its slug, and of the folder that an index stands for."""
+    yield f"content/{one.type}"
+    yield f"content/{one.type}/{one.slug}"
+    folder = one.key.partition(":")[2].rpartition("/")[0].rpartition("/")[2]
+    if one.slug in INDEX and folder:
+        yield f"content/{one.type}/{folder}"
