@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +18,11 @@ import pytest
 import redis
 
 from cmsmcp.processes.private_redis import PrivateRedis
+from tests.waiting import until
 
 CMSMCP = Path(sys.executable).with_name("cmsmcp")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "site"
 AUDIT = "cmsmcp:{falkenried}:audit"
-
-
-def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
-    """The first truthy value of `condition`; fails after `seconds`."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
-    return value
 
 
 @dataclass
@@ -108,7 +99,7 @@ class Server:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if token is not None:
             named["Authorization"] = f"Bearer {token}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(verb, path, body, named)
             reply = connection.getresponse()
@@ -122,7 +113,7 @@ class Server:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(60)
         self.store.stop()
 
     def _ended(self) -> None:

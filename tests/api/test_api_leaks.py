@@ -109,7 +109,7 @@ class Asking:
     """One kept connection to a server, made anew where it was left idle too long, with one token."""
 
     def __init__(self, server: Any, token: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         self._token = token
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:

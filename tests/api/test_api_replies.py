@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import time
 from collections.abc import Callable
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -20,6 +19,7 @@ from cmsmcp.api.headers import MAX_LINK, link_header, rate_left, rate_policy
 from cmsmcp.api.validators import http_date, in_any_coding, not_since, read_tags, tag_of, tag_sent
 from cmsmcp.core.ports import Verdict
 from cmsmcp.governance.policy import Rate
+from tests.waiting import until
 
 PATHS = [
     "/api/post", "/api/post?fields=title&sort=-date", "/api/post/dome-reopens", "/api/site-settings", "/api/authors/ada-okafor",
@@ -28,13 +28,6 @@ PATHS = [
 RATE = "api:\n  rate_limit: {requests_per_minute: 6, burst: 5}\n"
 EDITED_TEXT = "---\ntitle: Before\n---\nText.\n"
 EDITED = {"content/posts/edited.md": EDITED_TEXT}
-
-
-def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
 
 
 def written(path: Path, text: str, when: str) -> None:

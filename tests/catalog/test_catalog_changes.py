@@ -236,7 +236,7 @@ def told(tmp_path: Path) -> Iterator[tuple[Path, queue.Queue[Change]]]:
     changes: queue.Queue[Change] = queue.Queue()
     with closing(open_site(root, tmp_path / "state")) as opened:
         opened.start(changes.put)
-        assert changes.get(timeout=10).topics == {EVERYTHING}
+        assert changes.get(timeout=60).topics == {EVERYTHING}
         yield root, changes
 
 
@@ -246,7 +246,7 @@ def test_a_watched_site_tells_of_each_kind_of_file(told: tuple[Path, queue.Queue
     def write(path: str, text: str) -> Change:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-        return changes.get(timeout=10)
+        return changes.get(timeout=60)
 
     assert write("content/pages/a.md", "y").topics == page("a")
     assert write("docs/a.md", "longer").topics == {"docs/a.md"}
@@ -264,12 +264,12 @@ def test_a_process_beside_the_writer_is_told_the_same(told: tuple[Path, queue.Qu
     heard: queue.Queue[Change] = queue.Queue()
     with closing(open_site(root, tmp_path / "state")) as beside:
         beside.start(heard.put, follow=True)
-        assert heard.get(timeout=10).topics == {EVERYTHING}
+        assert heard.get(timeout=60).topics == {EVERYTHING}
         (root / "content/pages/a.md").write_text("z")
         (root / "content/pages/b.md").write_text("z")
         topics: frozenset[str] = frozenset()
         while topics != page("a", "b"):
-            topics |= heard.get(timeout=10).topics
+            topics |= heard.get(timeout=60).topics
             assert EVERYTHING not in topics
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from cmsmcp.site.index.parsing import Gone, Parser
 from cmsmcp.site.open import index_folder, open_site
 from cmsmcp.site.search.document import search_entry
 from cmsmcp.site.search.engine import SEARCH_NAME
+from tests.waiting import until
 
 RECIPE = """name: Recipe
 slug: recipe
@@ -38,15 +38,6 @@ kind: collection
 tableName: recipes
 fields: [{name: title, type: string}, {name: body, type: richtext}]
 """
-
-
-def eventually(check: Callable[[], bool], seconds: float = 10.0) -> float:
-    """Seconds until `check` holds; fails if it does not in time."""
-    began = time.monotonic()
-    while not check():
-        assert time.monotonic() - began < seconds, "it did not come to pass"
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def test_only_what_changed_is_read_again(make_site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +348,7 @@ def test_derived_files_that_vanish_are_made_anew(tmp_path: Path, lost: str) -> N
         except Unavailable:
             return False
 
-    eventually(served, 20)
+    until(served)
     site.close()
 
 
@@ -421,18 +412,18 @@ def test_edits_are_seen_without_a_restart(tmp_path: Path) -> None:
     reader.start()
     assert _hits(reader, "alpha") == ["a"]
     _page(root / "content/pages/a.md", "beta")
-    eventually(lambda: _hits(writer, "beta") == ["a"] == _hits(reader, "beta"))
+    until(lambda: _hits(writer, "beta") == ["a"] == _hits(reader, "beta"))
     assert _hits(writer, "alpha") == []
     _page(root / "content/posts/deep/er/b.md", "beta")
     (root / "content/pages/a.md").rename(root / "content/pages/c.md")
-    eventually(lambda: _hits(reader, "beta") == ["b", "c"])
+    until(lambda: _hits(reader, "beta") == ["b", "c"])
     _page(root / "content/recipes/soup.md", "beta")
     _page(root / "content/types/recipe.yaml", RECIPE)
-    eventually(lambda: _known(reader, "recipe"))
+    until(lambda: _known(reader, "recipe"))
     shutil.rmtree(root / "content/posts")
-    eventually(lambda: _hits(writer, "beta") == ["c", "soup"])
+    until(lambda: _hits(writer, "beta") == ["c", "soup"])
     assert {"content/page/a", "content/page/c", "content/post/b", "types/recipe"} <= {topic for one in changes for topic in one.topics}
     writer.close()
     _page(root / "content/pages/d.md", "gamma")
-    eventually(lambda: _hits(reader, "gamma") == ["d"])
+    until(lambda: _hits(reader, "gamma") == ["d"])
     reader.close()

@@ -224,7 +224,7 @@ def test_check_is_coloured_on_a_terminal(site: Path, environment: dict[str, str]
     except OSError:  # how a terminal says that the other side is gone
         pass
     os.close(parent)
-    assert process.wait(30) == 0 and b"no errors" in shown and b"\x1b[1;32m" in shown
+    assert process.wait(60) == 0 and b"no errors" in shown and b"\x1b[1;32m" in shown
 
 
 def test_index_says_what_it_did_and_leaves_the_site_alone(run: Any, site: Path) -> None:

@@ -43,14 +43,14 @@ def url(site: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPa
         command = [CMSMCP, "serve", "--site", site, "--bind", "127.0.0.1:0", "--workers", "2"]
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while (found := re.search(r"on (http://[0-9.]+:\d+)", log.read_text())) is None:
             assert server.poll() is None and time.monotonic() < end, log.read_text()
             time.sleep(0.05)
         yield f"{found[1]}/mcp"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 @pytest.fixture(scope="session")

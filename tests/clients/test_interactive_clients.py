@@ -77,12 +77,12 @@ def check(report: dict[str, Any]) -> None:
 async def _connected(way: Any, mode: str, **callbacks: Any) -> AsyncIterator[Client]:
     if way.door == "stdio":
         server = StdioServerParameters(**way.target, env=way.environment)
-        async with Client(server, mode=mode, read_timeout_seconds=20, **callbacks) as client:
+        async with Client(server, mode=mode, read_timeout_seconds=60, **callbacks) as client:
             yield client
         return
     async with create_mcp_http_client(headers={"Authorization": f"Bearer {way.target['token']}"}) as http:
         transport = streamable_http_client(way.target["url"], http_client=http)
-        async with Client(transport, mode=mode, read_timeout_seconds=20, **callbacks) as client:
+        async with Client(transport, mode=mode, read_timeout_seconds=60, **callbacks) as client:
             yield client
 
 

@@ -26,7 +26,7 @@ async def connected(url: str, token: str, mode: str, seen: list[Any]) -> AsyncIt
             seen.append(response)
 
         http.event_hooks = {"request": [], "response": [note]}
-        async with Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=20) as client:
+        async with Client(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=60) as client:
             yield client
 
 

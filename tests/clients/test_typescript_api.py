@@ -64,14 +64,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]
         command = [CMSMCP, "serve", "--site", site, "--bind", "127.0.0.1:0", "--workers", "1"]
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while (found := re.search(r"on (http://[0-9.]+:\d+)", log.read_text())) is None:
             assert server.poll() is None and time.monotonic() < end, log.read_text()
             time.sleep(0.05)
         yield found[1], token
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def folder(served: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) ->
     shutil.copy(HERE / "api-client.ts", made)
     url, token = served
     asked = urllib.request.Request(f"{url}/api/openapi.json", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(asked, timeout=30) as reply:
+    with urllib.request.urlopen(asked, timeout=60) as reply:
         (made / "openapi.json").write_bytes(reply.read())
     _node(made, "node_modules/openapi-typescript/bin/cli.js", "openapi.json", "--output", "api.ts")
     export = [CMSMCP, "schema", "export", "--site", EXAMPLE, "--format", "typescript", "--output", made / "entries.ts"]

@@ -33,7 +33,7 @@ CMSMCP = Path(sys.executable).with_name("cmsmcp")
 FIXTURES = "conformance_fixtures"
 MEANT = "this job breaks, so its task has failed"
 """What the fixture protocol_error_job has logged."""
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 SUITE_SECONDS = 240.0
 
 CONFIGURATIONS: Mapping[str, Sequence[str]] = {
@@ -152,7 +152,7 @@ def served(words: Sequence[str], faults: list[str], source: Path = HERE / "site"
             yield f"http://localhost:{found[1]}/mcp"
         finally:
             server.terminate()
-            server.wait(30)
+            server.wait(60)
             faults += _left_behind(log.read_text())
 
 

@@ -101,7 +101,7 @@ class Peer:
         return self._send("POST", json.dumps(message), sent)
 
     def _send(self, verb: str, body: str | None, headers: Mapping[str, str]) -> Iterator[Any]:
-        connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port, timeout=20)
+        connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port, timeout=60)
         sent = dict(headers)
         if self.revision == MODERN or self.session is not None:
             sent["MCP-Protocol-Version"] = self.revision

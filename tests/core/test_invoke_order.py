@@ -17,6 +17,7 @@ from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import READ_SCOPES, READ_UNPUBLISHED
 from cmsmcp.protocol import errors
 from cmsmcp.state.memory.admission import MemoryAdmission
+from tests.waiting import until
 
 ran: list[object] = []
 
@@ -403,20 +404,20 @@ def test_a_late_call_is_answered_at_once_and_keeps_its_permit_until_it_stops(ben
     @tool(scope="read:content", audit="test.stuck", output=Said, timeout=0.1)
     def stuck(arguments, call):
         """Ignores its deadline."""
-        go.wait(10)
+        go.wait(60)
         stopped.set()
         return {"said": "late"}
 
     b = bench(stuck)
     began = time.monotonic()
     result = b.call("stuck")["result"]
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 50
     assert result["isError"] is True
     assert "0.1 s" in result["content"][0]["text"]
     assert b.admission.releases == []
     go.set()
-    assert stopped.wait(5)
-    end = time.monotonic() + 5
+    assert stopped.wait(60)
+    end = time.monotonic() + 60
     while not b.admission.balanced() and time.monotonic() < end:
         time.sleep(0.01)
     [(_, outcome)] = b.admission.releases
@@ -441,18 +442,11 @@ class Stuck:
             """Ignores its deadline."""
             self.running += 1
             self.most = max(self.most, self.running)
-            self.go.wait(20)
+            self.go.wait(60)
             self.running -= 1
             return {"said": "late"}
 
         self.tool = stuck
-
-
-def until(condition, seconds=5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def test_work_that_outlives_its_lease_keeps_its_permit(bench, monkeypatch) -> None:
@@ -504,17 +498,17 @@ def test_no_reply_leaves_before_its_permit_is_given_back(bench) -> None:
 
     def slow(event_id, outcome):
         releasing.set()
-        go.wait(10)
+        go.wait(60)
         written(event_id, outcome)
 
     b.admission.release = slow
     caller = threading.Thread(target=lambda: replies.append(b.call("echo", {"text": "x"})))
     caller.start()
-    assert releasing.wait(5)
+    assert releasing.wait(60)
     caller.join(0.2)
     assert caller.is_alive() and replies == []
     go.set()
-    caller.join(5)
+    caller.join(60)
     assert replies[0]["result"]["structuredContent"] == {"said": "x"} and b.admission.balanced()
 
 
@@ -533,7 +527,7 @@ def test_a_call_that_heeds_its_deadline_stops_itself(bench) -> None:
 
     b = bench(loop)
     assert b.call("loop")["result"]["isError"] is True
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not b.admission.balanced() and time.monotonic() < end:
         time.sleep(0.01)
     assert b.admission.balanced()
@@ -556,12 +550,12 @@ def test_a_cancelled_call_stops_and_says_nothing(bench) -> None:
     replies: list[object] = []
     thread = threading.Thread(target=lambda: replies.append(pending().body))
     thread.start()
-    assert running.wait(5)
+    assert running.wait(60)
     for request_id in ("never-sent", None, True, "w", "w"):
         b.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": request_id}})
-    thread.join(5)
+    thread.join(60)
     assert replies == [None]
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not b.admission.balanced() and time.monotonic() < end:
         time.sleep(0.01)
     assert b.admission.releases[0][1]["reason"] == "cancelled"

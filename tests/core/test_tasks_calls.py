@@ -114,7 +114,7 @@ def noted(arguments, call):
     """Says how it goes."""
     call.dialogue.log("error", "dropped")
     call.dialogue.progress(1, 2, "halfway with postgres://u:hunter22@h/db")
-    gates["noted"].wait(5)
+    gates["noted"].wait(60)
     return {"said": "done"}
 
 
@@ -216,7 +216,7 @@ class Worker:
 
     def until(self, id: str, statuses: Any = ENDS, key: str = "") -> Any:
         """The task, once it has one of these statuses and, if one is named, a key."""
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while (task := self.get(id))["status"] not in statuses or (key and key not in task):
             assert time.monotonic() < end, task
             time.sleep(0.005)
@@ -234,7 +234,7 @@ class Sites:
 
     def settled(self) -> bool:
         """Nothing runs any more, and every permit was given back."""
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             runs = len(self.one.shared.runs) + len(self.other.shared.runs)
             if not runs and {ask.event_id for ask in self.admission.asks} == set(self.admission.released):
@@ -529,7 +529,7 @@ def test_a_living_process_keeps_its_tasks_and_their_permits(sites, monkeypatch) 
     monkeypatch.setattr("cmsmcp.core.tasks.runs.SILENCE_MS", 60)
     gates["g"] = threading.Event()
     id = sites.one.start("slow", {"gate": "g"})
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while len(sites.admission.renewed) < 3 and time.monotonic() < end:
         time.sleep(0.005)
     held = {(ask.event_id, ask.client, ask.permit, ask.stream) for ask in sites.admission.asks if ask.permit}
@@ -632,7 +632,7 @@ def test_a_task_whose_result_cannot_be_written_has_failed(sites) -> None:
     """TK-03: it must not be kept alive for nothing."""
     failed = sites.other.until(sites.one.start("unspeakable"))
     assert (failed["status"], failed["error"]["code"]) == ("failed", -32603)
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while len(sites.one.shared.runs) and time.monotonic() < end:
         time.sleep(0.005)
     assert not len(sites.one.shared.runs)
@@ -672,7 +672,7 @@ def listen(worker: Worker, ids: list[str], **more: Any) -> tuple[Any, Callable[[
     acknowledged = notices.pop(0)["params"]["notifications"]
 
     def wait(status: str) -> Any:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             for notice in notices:
                 if notice["params"]["status"] == status:
@@ -723,7 +723,7 @@ def test_a_task_that_is_wanted_while_others_are_looked_at_is_looked_at_next(monk
 
     watch = TaskWatch(Store(), lambda: dict(wanted))
     watch.wake()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while "second" not in read and time.monotonic() < end:
         time.sleep(0.01)
     assert "second" in read

@@ -20,7 +20,7 @@ def test_the_waiter_of_finished_work_leaves_last_and_so_gives_the_permit_back_it
     class Held(threading.Event):
         def set(self) -> None:
             super().set()
-            replied.wait(10)
+            replied.wait(60)
 
     flight = Flight()
     flight.settled = Held()
@@ -40,13 +40,13 @@ def test_work_that_outlives_its_waiter_says_so_before_it_ends() -> None:
         happened.append("ended")
         ended.set()
 
-    work = Work(lambda: go.wait(10), end, lambda: happened.append("outlives"))
+    work = Work(lambda: go.wait(60), end, lambda: happened.append("outlives"))
     with pytest.raises(TimedOut):
         work.run(Deadline(0.02), Flight())
     work.leave()
     assert happened == ["outlives"]
     go.set()
-    assert ended.wait(5)
+    assert ended.wait(60)
     assert happened == ["outlives", "ended"]
 
 
@@ -57,17 +57,17 @@ def test_what_is_withdrawn_may_take_its_time_without_holding_up_who_asks_for_it_
     class Slow:
         def cancel(self) -> None:
             withdrawing.set()
-            go.wait(10)
+            go.wait(60)
 
     class Quick:
         def cancel(self) -> None: ...
 
     flight.bind(Slow())
     threading.Thread(target=flight.cancel, daemon=True).start()
-    assert withdrawing.wait(5)
+    assert withdrawing.wait(60)
     again = threading.Thread(target=flight.bind, args=(Quick(),), daemon=True)
     again.start()
-    again.join(5)
+    again.join(60)
     go.set()
     assert not again.is_alive()
 
@@ -76,7 +76,7 @@ def test_a_short_lease_is_kept_that_came_while_longer_ones_were_renewed() -> Non
     overdue, renewed = Overdue(), threading.Event()
     overdue.add("long", lambda: overdue.add("short", renewed.set, 0.1), 600)
     try:
-        assert renewed.wait(5)
+        assert renewed.wait(60)
     finally:
         overdue.drop("long")
         overdue.drop("short")

@@ -9,13 +9,14 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+
+from tests.waiting import until
 
 BIN = Path(sys.executable).parent
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "site"
@@ -47,7 +48,7 @@ class StdioDoor:
         return reply
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=60)
 
 
 class HttpDoor:
@@ -63,7 +64,7 @@ class HttpDoor:
 
     def send(self, method: str, params: Any = LEFT_OUT) -> dict[str, Any]:
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({} if params is LEFT_OUT else {"params": params})}
-        connection = http.client.HTTPConnection(*self._address, timeout=30)
+        connection = http.client.HTTPConnection(*self._address, timeout=60)
         try:
             connection.request("POST", "/mcp", json.dumps(message), self._headers)
             reply = json.loads(one_line(connection.getresponse().read()))
@@ -77,14 +78,6 @@ def one_line(reply: bytes) -> bytes:
     """As every reader sees it, those too that split lines as Unicode does (ST-01)."""
     assert len(reply.decode().splitlines()) == 1
     return reply
-
-
-def until(condition: Callable[[], Any], seconds: float) -> Any:
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
-    return value
 
 
 @pytest.fixture(scope="session")
@@ -118,13 +111,13 @@ def http_door(site: Path, environment: dict[str, str], tmp_path_factory: pytest.
         command = [BIN / "cmsmcp", "serve", "--site", site, "--bind", "127.0.0.1:0", "--workers", "2"]
         server = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
-        found = until(lambda: re.search(r"on http://([0-9.]+):(\d+)", log.read_text()), 30)
+        found = until(lambda: re.search(r"on http://([0-9.]+):(\d+)", log.read_text()))
         host, port = found[1], int(found[2])
         create = [BIN / "cmsmcp", "tokens", "create", "--site", site, "--name", "doors", "--access", "mcp-server"]
         made = subprocess.run(create, env=environment, capture_output=True, text=True, check=True)
 
         def ready() -> bool:
-            connection = http.client.HTTPConnection(host, port, timeout=5)
+            connection = http.client.HTTPConnection(host, port, timeout=60)
             try:
                 connection.request("GET", "/readyz")
                 return connection.getresponse().status == 200
@@ -133,11 +126,11 @@ def http_door(site: Path, environment: dict[str, str], tmp_path_factory: pytest.
             finally:
                 connection.close()
 
-        until(ready, 30)
+        until(ready)
         yield HttpDoor(host, port, made.stdout.strip())
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 @pytest.fixture(scope="session", params=["stdio", "http"])

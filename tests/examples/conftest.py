@@ -16,7 +16,7 @@ def _opened(root: Path, state: Path, env: str | None = None) -> Iterator[OpenSit
     opened = open_site(root, state, env=env)
     opened.start()
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while not opened.state.ready():
             assert time.monotonic() < until, "the index was not ready within 30 s"
             time.sleep(0.05)

@@ -157,7 +157,7 @@ def test_a_document_over_ten_mebibytes_is_named_and_left_out(tmp_path, deadline)
     opened = open_site(site, tmp_path / "state")
     opened.start()
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not opened.state.ready():
             assert time.monotonic() < until
             time.sleep(0.05)

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,18 +16,10 @@ from typing import Any
 import pytest
 
 from cmsmcp.processes.private_redis import PrivateRedis
+from tests.waiting import until
 
 CMSMCP = Path(sys.executable).with_name("cmsmcp")
-START_SECONDS = 30.0
-
-
-def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
-    """The first truthy value of `condition`, asked 20 times a second; fails after `seconds`."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
-    return value
+START_SECONDS = 60.0
 
 
 @dataclass
@@ -72,7 +63,7 @@ class Server:
         return self.process.poll() is not None
 
     def post(self, body: bytes | str, headers: Mapping[str, str] | None = None, path: str = "/mcp", method: str = "POST") -> Reply:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         try:
             connection.request(method, path, body or None, {"Content-Type": "application/json", **(headers or {})})
             reply = connection.getresponse()
@@ -83,7 +74,7 @@ class Server:
     def stop(self) -> None:
         if not self._ended():
             self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(60)
 
 
 @dataclass

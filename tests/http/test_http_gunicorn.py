@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,11 @@ import pytest
 
 from cmsmcp.identity.keys import Keyring
 from cmsmcp.identity.tokens import Grant, Tokens
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = {"CMSMCP_SECRET_KEY": "k" * 40}
 COMMANDS = {"bare": [], "configured": ["-c", "config/gunicorn.conf.py"]}
-
-
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
-    return value
 
 
 class Gunicorn:

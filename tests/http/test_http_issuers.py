@@ -85,7 +85,7 @@ def test_its_tokens_pass_on_every_worker_beside_our_own(host: Any, issuer: dict[
     now = int(time.time())
     claims = {"iss": issuer["name"], "aud": ["x", f"{PUBLIC}/mcp"], "sub": "ana", "iat": now, "exp": now + 60, "scope": "read:content"}
     token = jwt.encode(claims, KEY, "ES256", {"kid": "k1"})
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     # Each worker learns the keys by itself: eight answers in a row come from both.
     while any(host.post(PING, {"Authorization": f"Bearer {token}"}).status == 503 for _ in range(8)):
         assert time.monotonic() < end, "the keys were not fetched within 10 s"

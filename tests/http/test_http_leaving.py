@@ -29,7 +29,7 @@ from cmsmcp.identity.peers import Peers
 from cmsmcp.processes.presence import has_left
 from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.state.redis.keys import Keys
-from tests.http.conftest import until
+from tests.waiting import until
 
 LONG = 50.0
 HERE = Path(__file__).parent
@@ -89,13 +89,13 @@ def test_a_client_that_leaves_stops_its_work_and_frees_its_permit(host: Host, to
     """docs/rules.md, Governance order: work that sleeps, that never pauses, and that could speak; a plain POST each time."""
     done = len(host.outcomes())
     peer = host.send(host.token(), called(tool, LONG))
-    until(lambda: host.running() == 1, 60)
+    until(lambda: host.running() == 1)
     if how == "reset":
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.close()
-    [outcome] = until(lambda: host.outcomes()[done:], 60)
+    [outcome] = until(lambda: host.outcomes()[done:])
     assert (outcome["capability"], outcome["reason"], outcome.get("code")) == (tool, "cancelled", None)
-    until(lambda: host.running() == 0, 60)
+    until(lambda: host.running() == 0)
 
 
 def test_a_modern_stream_and_a_session_without_one_are_left_alike(host: Host) -> None:
@@ -108,9 +108,9 @@ def test_a_modern_stream_and_a_session_without_one_are_left_alike(host: Host) ->
     for more in (session, events):  # without a session: no revision of those that resume
         done = len(host.outcomes())
         peer = host.send({**headers, **more}, called("speak", LONG))
-        until(lambda: host.running() == 1, 60)
+        until(lambda: host.running() == 1)
         peer.close()
-        [outcome] = until(lambda done=done: host.outcomes()[done:], 60)
+        [outcome] = until(lambda done=done: host.outcomes()[done:])
         assert outcome["reason"] == "cancelled"
 
 
@@ -124,7 +124,7 @@ def test_the_work_of_a_session_that_can_resume_it_runs_on(host: Host) -> None:
     peer = host.send({**headers, **session, "Accept": "application/json, text/event-stream"}, called("speak", 1.5))
     assert peer.recv(20).startswith(b"HTTP/1.1 200")
     peer.close()
-    [outcome] = until(lambda: host.outcomes()[done:], 60)
+    [outcome] = until(lambda: host.outcomes()[done:])
     assert outcome["capability"] == "speak" and "reason" not in outcome
 
 
@@ -140,9 +140,9 @@ def test_who_sends_the_next_request_behind_the_first_has_not_left(host: Host) ->
     assert received.count(b"HTTP/1.1 200") == 2
     done = len(host.outcomes())
     peer = host.send(headers, called("sleep", LONG), request(called("sleep", LONG, id=2), headers))
-    until(lambda: host.running() == 1, 60)
+    until(lambda: host.running() == 1)
     peer.close()
-    assert until(lambda: host.outcomes()[done:], 60)[0]["reason"] == "cancelled"
+    assert until(lambda: host.outcomes()[done:])[0]["reason"] == "cancelled"
 
 
 def test_who_shuts_down_its_own_side_gets_what_is_quick_and_is_told_of_the_rest(host: Host) -> None:
@@ -158,19 +158,19 @@ def test_one_client_leaves_room_for_another_and_has_its_share_back_once_it_leave
     """docs/rules.md, Limits: three of four."""
     greedy, modest = host.token(), host.token()
     peers = [host.send(greedy, called("sleep", LONG)) for _ in range(3)]
-    until(lambda: host.running() == 3, 60)
+    until(lambda: host.running() == 3)
     refused = host.call(greedy, "sleep", 0.0)
     assert (refused.status, refused.json["error"]["code"]) == (429, 4291)
     assert refused.json["error"]["message"] == "This client has 3 calls running, the most that one client may have. Try again in 1 s."
     assert host.call(modest, "sleep", 0.0).status == 200
     peers.append(host.send(modest, called("sleep", LONG)))
-    until(lambda: host.running() == 4, 60)
+    until(lambda: host.running() == 4)
     refused = host.call(host.token(), "sleep", 0.0)
     assert refused.status == 429 and "This site has 4 calls of all its clients running" in refused.json["error"]["message"]
     for peer in peers:
         peer.close()
-    until(lambda: host.call(greedy, "sleep", 0.0).status == 200, 60)
-    until(lambda: host.running() == 0, 60)
+    until(lambda: host.call(greedy, "sleep", 0.0).status == 200)
+    until(lambda: host.running() == 0)
 
 
 def pair(family: int) -> tuple[socket.socket, socket.socket]:
@@ -190,11 +190,11 @@ def test_a_socket_is_asked_and_nothing_is_taken_from_it(family: int) -> None:
         client.sendall(b"GET /")
         assert not has_left(environ)
         client.shutdown(socket.SHUT_WR)
-        until(lambda: has_left(environ) == (family == socket.AF_INET), 60)
+        until(lambda: has_left(environ) == (family == socket.AF_INET))
         served.sendall(b"reply")
         assert client.recv(9) == b"reply" and served.recv(9) == b"GET /"
         client.close()
-        until(lambda: has_left(environ), 60)
+        until(lambda: has_left(environ))
     assert has_left(environ), "the server has closed it"
     assert not has_left({}), "another server, which does not say"
 

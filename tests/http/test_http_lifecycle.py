@@ -8,31 +8,23 @@ import pty
 import signal
 import socket
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.waiting import until
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}}).encode()
 REDIS = {"CMSMCP_SECRET_KEY": "k" * 40}
 
 
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
-    return value
-
-
 class HalfSent:
     """A request of which the second half is still to come."""
 
     def __init__(self, port: int, headers: dict[str, str]) -> None:
-        self.peer = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.peer = socket.create_connection(("127.0.0.1", port), timeout=60)
         lines = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", f"Content-Length: {len(PING)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         self.peer.sendall("\r\n".join([*lines, "", ""]).encode() + PING[:10])

@@ -99,7 +99,7 @@ class Kit:
 
     def send(self, request: bytes, *, cut: bool = False) -> bytes:
         """What the server sends until it closes."""
-        with socket.create_connection((self.server.host, self.server.port), timeout=40) as peer:
+        with socket.create_connection((self.server.host, self.server.port), timeout=60) as peer:
             try:
                 peer.sendall(request)
                 if cut:

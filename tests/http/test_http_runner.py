@@ -67,7 +67,7 @@ def test_a_worker_answers_others_while_a_call_computes_and_the_call_at_its_deadl
     server, headers = spinning
     replies: list[Reply] = []
     thread = ask(server, headers, replies)
-    until(lambda: len(forked(server)) >= 2, 60)
+    until(lambda: len(forked(server)) >= 2)
     answered = 0
     while thread.is_alive():
         assert server.post("", path="/healthz", method="GET").status == 200
@@ -87,10 +87,10 @@ def test_a_killed_worker_leaves_no_child(spinning: tuple[Server, dict[str, str]]
 
     thread = threading.Thread(target=lost)
     thread.start()
-    until(lambda: len(forked(server)) >= 2, 60)
+    until(lambda: len(forked(server)) >= 2)
     before = forked(server)
     template = min(before)
     worker = int(Path(f"/proc/{template}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(worker, signal.SIGKILL)
-    until(lambda: not any(map(is_there, before)), 60)
+    until(lambda: not any(map(is_there, before)))
     thread.join()

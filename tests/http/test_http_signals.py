@@ -6,23 +6,16 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cmsmcp.processes.signals import MEANINGLESS
+from tests.waiting import until
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 HABITS = (*MEANINGLESS, signal.SIGWINCH, signal.SIGPIPE)
-
-
-def until(condition: Any, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.02)
 
 
 def test_a_server_outlives_habits_of_other_programs_and_says_what_they_do_here(new_place: Any, start: Any) -> None:

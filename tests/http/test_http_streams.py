@@ -33,6 +33,7 @@ from cmsmcp.state.memory.admission import MemoryAdmission
 from cmsmcp.state.memory.events import MemoryEvents
 from cmsmcp.transports.http import Entrance, blueprint, door, resuming, streaming
 from cmsmcp.transports.http.openings import Openings
+from tests.waiting import until
 
 TOKENS = Tokens(Keyring([b"k" * 40], "tokens"), "urn:cmsmcp:test")
 HELD = {"Authorization": "Bearer " + TOKENS.create(Grant("t")).token}
@@ -116,13 +117,6 @@ def events(text: str) -> list[dict[str, str]]:
     return [dict(line.split(": ", 1) for line in block) for block in lines if block]
 
 
-def until(condition: Callable[[], Any], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.01)
-
-
 def say(*messages: bytes) -> Callable[[Out | None], Outcome]:
     def work(out: Out | None) -> Outcome:
         for message in messages:
@@ -183,7 +177,7 @@ def test_silence_becomes_a_stream_of_comments(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(door, "FIRST_SECONDS", 0.02)
     monkeypatch.setattr(door, "WORKING_PULSE", 0.02)
     enough = threading.Event()
-    reply = Door(Told(lambda out: Outcome(REPLY if enough.wait(5) else b""))).open()
+    reply = Door(Told(lambda out: Outcome(REPLY if enough.wait(60) else b""))).open()
     chunks = iter(reply.response)
     assert [next(chunks) for _ in range(3)] == [b":\n\n"] * 3
     enough.set()
@@ -200,7 +194,7 @@ def waiting(told_to_end: threading.Event) -> Callable[[Out | None], Outcome]:
     def work(out: Out | None) -> Outcome:
         assert out is not None
         out.send(NOTE)
-        assert told_to_end.wait(5)
+        assert told_to_end.wait(60)
         out.send(NOTE)
         return Outcome(REPLY)
 
@@ -239,7 +233,7 @@ def test_the_work_of_a_session_runs_on(revision: str) -> None:
     leave(told, here.session(revision), here)
     assert not told.cancelled.is_set()
     end.set()
-    assert told.ended.wait(5) and not told.cancelled.is_set()
+    assert told.ended.wait(60) and not told.cancelled.is_set()
 
 
 def test_only_the_last_messages_wait_for_a_reader_who_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +242,7 @@ def test_only_the_last_messages_wait_for_a_reader_who_does_not_read(monkeypatch:
     told = Told(say(*[NOTE] * 500))
     talk = streaming.Speech()
     talk.run(told.begin(b"", Caller("t", frozenset()), Connection(), {}, talk), None, lambda: None, lambda: None)
-    assert told.ended.wait(5)
+    assert told.ended.wait(60)
     until(lambda: talk.wait(0) is None and talk._is_over)
     taken = talk.take(0)
     assert taken is not None and len(taken) == 10 and REPLY in taken[-1]
@@ -357,7 +351,7 @@ def test_the_stream_of_a_session_and_the_refusals_before_it() -> None:
         reply = here.open("GET", **stream, Mcp_Session_Id=session, MCP_Protocol_Version=named)
         began = time.monotonic()
         assert (reply.status_code, next(iter(reply.response))) == (200, b":\n\n")
-        assert time.monotonic() - began < 2, "its headers come at once"
+        assert time.monotonic() - began < 5, "its headers come at once, not with the first comment"
         reply.close()
     assert all(stream.is_closed for stream in told.streams)
 
@@ -406,7 +400,7 @@ def test_a_client_that_was_hung_up_on_comes_back_for_the_rest(monkeypatch: pytes
         out.hang_up(250)
         out.send(NOTE)
         later.set()
-        assert last.wait(5)
+        assert last.wait(60)
         return Outcome(REPLY)
 
     told = Told(work, era=Era("2025-11-25"))
@@ -414,7 +408,7 @@ def test_a_client_that_was_hung_up_on_comes_back_for_the_rest(monkeypatch: pytes
     session = here.session()
     first = here.open(Mcp_Session_Id=session).text
     assert [one.get("retry") for one in events(first)] == [None, "250"]
-    assert later.wait(5) and not told.cancelled.is_set()
+    assert later.wait(60) and not told.cancelled.is_set()
     rest = answered(told, elsewhere, session, events(first)[0]["id"])
     chunks = iter(rest.response)
     assert NOTE in next(chunks)
@@ -463,7 +457,7 @@ def test_a_call_that_was_withdrawn_ends_its_stream_without_a_reply() -> None:
     def work(out: Out | None) -> Outcome:
         assert out is not None
         out.send(NOTE)
-        return Outcome() if end.wait(5) else Outcome(REPLY)
+        return Outcome() if end.wait(60) else Outcome(REPLY)
 
     told = Told(work, era=Era("2025-11-25"))
     here = Door(told)

@@ -14,6 +14,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
+from tests.waiting import until
+
 KEYS: dict[str, tuple[str, Any, Any]] = {
     "rsa": ("RS256", rsa.generate_private_key(65537, 2048), RSAAlgorithm),
     "ec": ("ES256", ec.generate_private_key(ec.SECP256R1()), ECAlgorithm),
@@ -81,13 +83,6 @@ def idp() -> Iterator[Issuer]:
     made = Issuer()
     yield made
     made.stop()
-
-
-def until(condition: Callable[[], Any], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.01)
 
 
 @pytest.fixture(name="until")

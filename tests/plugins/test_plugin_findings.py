@@ -128,10 +128,10 @@ def test_broken_code_is_still_looked_into(site) -> None:
 @pytest.mark.parametrize("source", [b"{" * 99_999, b"package a\nvar x = a" + b".A" * 99_999, b"package a\nvar x = " + b"!" * 90000 + b"a"])
 def test_code_made_to_be_slow_is_refused_fast(source: bytes) -> None:
     """A query's cost explodes with depth; nobody writes such code by hand."""
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(Unreadable):
         read_go(source)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_code_that_cannot_be_looked_into_is_an_error(site) -> None:

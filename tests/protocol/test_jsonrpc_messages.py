@@ -86,11 +86,11 @@ def test_depth_is_counted_in_brackets_outside_of_strings() -> None:
 
 @pytest.mark.parametrize("digits", [b"1" * 5_000, b"1" * 1_000_000, b"0." + b"1" * 100_000, b"-" + b"9" * 5_000, b"1e" + b"0" * 5_000])
 def test_huge_numbers_are_refused_without_cost(digits: bytes) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     message = parse(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + digits + b"}}")
     assert isinstance(message, Rejection)
     assert message.code == PARSE_ERROR
-    assert time.perf_counter() - began < 0.25
+    assert time.process_time() - began < 0.25
 
 
 def test_integers_beyond_doubles_stay_exact() -> None:

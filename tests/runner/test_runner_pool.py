@@ -7,8 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from cmsmcp.core.deadline import Cancelled, Deadline
 from cmsmcp.protocol.errors import TimedOut, Unavailable, WorkLost
 from cmsmcp.runner.pool import Pool
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY = "tests.runner.tasks:prepare"
@@ -39,14 +39,6 @@ def is_there(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return value
 
 
 def pid_of(pool: Pool) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
@@ -21,6 +20,7 @@ from cmsmcp.state.redis.admission import RedisAdmission
 from cmsmcp.state.redis.client import Client
 from cmsmcp.state.redis.keys import Keys
 from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
+from tests.waiting import until
 
 SLOW = Rate(1, 3)
 FAST = Rate(60_000_000, 60_000_000)
@@ -104,13 +104,6 @@ def ask(client: str = "c", *, cost: int = 1, permit: bool = False, lease_ms: int
 
 def reasons(admission: Admission, asks: list[Ask]) -> list[str | None]:
     return [admission.admit(each).reason for each in asks]
-
-
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def test_the_burst_is_admitted_and_then_no_more(place: Place) -> None:

@@ -76,7 +76,7 @@ def test_threads_and_processes_share_a_file_without_losing_a_record(tmp_path: Pa
     audit = AuditFile(path, max_bytes=4000, keep=100)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: audit.append({"event": f"t-{number}"}), range(40)))
-    assert [writer.wait(20) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     expected = {f"{name}-{number}" for name in ("0", "1", "2", "t") for number in range(40)}
     found = [record["event"] for record in records(tmp_path)]
     assert len(found) == len(expected) and set(found) == expected

@@ -24,8 +24,9 @@ from cmsmcp.state.redis.keys import Keys
 from cmsmcp.state.redis.replies import RedisReplies
 from cmsmcp.state.redis.sessions import RedisSessions
 from tests.redis_servers import ShippedRedis
+from tests.waiting import until
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 class Ear:
@@ -62,13 +63,6 @@ def ear(own_redis: Any) -> Iterator[Callable[[], Ear]]:
     for each in made:
         each.bus.close()
         each.client.close()
-
-
-def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.005)
 
 
 def test_nothing_connects_before_somebody_listens(own_redis: Any) -> None:

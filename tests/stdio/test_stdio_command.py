@@ -180,7 +180,7 @@ def test_every_tool_answers_in_the_shape_it_declares(mode: str, site: Path, envi
     )
 
     async def session() -> None:
-        async with Client(server, mode=mode, read_timeout_seconds=30) as client:
+        async with Client(server, mode=mode, read_timeout_seconds=60) as client:
             declared = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             assert set(TOOLS) <= set(declared)
             plugins = (await client.call_tool("list_plugins", {})).structured_content or {}

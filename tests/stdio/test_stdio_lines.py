@@ -74,7 +74,7 @@ def test_a_stop_ends_reading_without_an_end_of_input() -> None:
     reader.start()
     os.write(outgoing, b"half a line")
     stop.request()
-    reader.join(5)
+    reader.join(60)
     assert not reader.is_alive()
     for descriptor in (incoming, outgoing):
         os.close(descriptor)

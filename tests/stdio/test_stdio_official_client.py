@@ -18,7 +18,7 @@ MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_lists_calls_and_reads(mode: str) -> None:
     async def session() -> None:
-        async with Client(SERVER, mode=mode, read_timeout_seconds=20) as client:
+        async with Client(SERVER, mode=mode, read_timeout_seconds=60) as client:
             assert client.protocol_version == MODES[mode]
             if mode in ("legacy", "auto"):  # a client that names the revision asks for nothing first
                 assert client.server_info is not None
@@ -46,7 +46,7 @@ def test_a_call_the_official_client_gives_up_on_is_withdrawn(mode: str) -> None:
     """C013: it sends notifications/cancelled; the session stays usable."""
 
     async def session() -> None:
-        async with Client(SERVER, mode=mode, read_timeout_seconds=20) as client:
+        async with Client(SERVER, mode=mode, read_timeout_seconds=60) as client:
             with anyio.move_on_after(0.5) as scope:
                 await client.call_tool("slow", {"seconds": 8})
             assert scope.cancelled_caught
@@ -59,7 +59,7 @@ def test_many_calls_at_once_keep_their_answers() -> None:
     """C030."""
 
     async def session() -> None:
-        async with Client(SERVER, mode="2026-07-28", read_timeout_seconds=20) as client:
+        async with Client(SERVER, mode="2026-07-28", read_timeout_seconds=60) as client:
             texts: dict[int, str] = {}
 
             async def one(number: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -26,12 +25,13 @@ from cmsmcp.state.memory.events import MemoryEvents
 from cmsmcp.state.memory.replies import MemoryReplies
 from cmsmcp.state.memory.sessions import MemorySessions
 from cmsmcp.state.memory.tasks import MemoryTasks
+from tests.waiting import until
 
 MODERN = "2026-07-28"
 TAG = "io.modelcontextprotocol/subscriptionId"
 TASKS = "io.modelcontextprotocol/tasks"
 SCOPES = frozenset({"read:content", "read:ops"})
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 
 class Body(Schema):
@@ -182,13 +182,6 @@ class Heard:
         """What came, in short: `tools`, or the URI."""
         taken = self.take() or []
         return [message["params"]["uri"] if "uri" in message.get("params", {}) else message["method"].split("/")[1] for message in taken]
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.005)
 
 
 @pytest.fixture

@@ -112,10 +112,10 @@ def test_any_text_gives_lines_that_hold_the_url(parts: list[str]) -> None:
 def test_a_hostile_file_costs_little(piece: str) -> None:
     """Comment stripping is linear: 300 kB in well under a second, where a backtracking pattern took minutes."""
     text = piece * (300_000 // len(piece))
-    started = time.monotonic()
+    started = time.process_time()
     for kind in ("html", "css", "js"):
         remote_urls(text, kind)
-    assert time.monotonic() - started < 8
+    assert time.process_time() - started < 8
 
 
 @pytest.mark.parametrize(("pattern", "url", "allowed"), [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,11 +29,12 @@ from cmsmcp.state.redis.bus import RedisBus
 from cmsmcp.state.redis.client import Client as RedisClient
 from cmsmcp.state.redis.replies import RedisReplies
 from cmsmcp.state.redis.sessions import RedisSessions
+from tests.waiting import until
 
 PREFIX = "io.modelcontextprotocol/"
 SCOPES = frozenset({"read:content"})
 ALL_ABLE = {"elicitation": {}, "sampling": {}, "roots": {}}
-SECONDS = 5.0
+SECONDS = 60.0
 
 
 class Admitting:
@@ -196,13 +196,6 @@ class Running:
         self._thread.join(SECONDS)
         assert not self._thread.is_alive()
         return self._reply
-
-
-def until(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 @pytest.fixture(scope="session")

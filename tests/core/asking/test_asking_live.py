@@ -247,7 +247,7 @@ def test_a_call_whose_time_is_over_takes_its_question_back(site, client) -> None
 def test_the_question_is_taken_back_before_the_reply_even_if_the_work_is_stuck(site, client, monkeypatch) -> None:
     """PR-02: nothing of a call follows its reply."""
     stuck = threading.Event()
-    monkeypatch.setattr(live.Live, "_wait", lambda self, woken: stuck.wait(5) and self._deadline.check())
+    monkeypatch.setattr(live.Live, "_wait", lambda self, woken: stuck.wait(60) and self._deadline.check())
     client().call(site.one, "hurried")
     assert [message["method"] for message in site.one.out.messages] == ["elicitation/create", "notifications/cancelled"]
     stuck.set()

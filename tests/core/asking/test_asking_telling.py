@@ -69,7 +69,7 @@ def leaky(arguments, call):
 @tool(**DECLARATION, timeout=0.2)
 def overdue(arguments, call):
     """Goes on after its reply."""
-    gate.wait(5)
+    gate.wait(60)
     call.dialogue.progress(1)
     call.dialogue.log("error", "late")
     late.append("said")
