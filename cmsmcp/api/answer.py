@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cmsmcp.core.capability import DEFAULT_MAX_RESULT, Call
-from cmsmcp.core.governed import Encoded, encode, within
+from cmsmcp.core.governed import Encoded, check_size, encode, within
 from cmsmcp.governance.redaction import redact
 from cmsmcp.identity.cursors import CursorSeal
 from cmsmcp.protocol.errors import InvalidArguments
@@ -58,6 +58,7 @@ class Answer(Encoded):
 def answer(value: Any, call: Call, hint: str = SMALLER, **more: Any) -> Answer:
     """`hint` says what to do where the value is too large. ResultTooLarge then, TimedOut when the deadline has passed."""
     call.deadline.check()
+    check_size(value, DEFAULT_MAX_RESULT, hint)
     encoded = encode(redact(value))
     return within(Answer(encoded.decode(), JSON, len(encoded), **more), DEFAULT_MAX_RESULT, hint)
 
@@ -67,5 +68,5 @@ def unchanged(tag: str) -> Answer:
 
 
 def sizes(values: Mapping[str, Any]) -> dict[str, int]:
-    """Bytes of each value as it would be sent."""
-    return {name: len(encode(redact({name: value}))) for name, value in values.items()}
+    """Bytes of each value, before anything is taken out of it."""
+    return {name: len(encode({name: value})) for name, value in values.items()}

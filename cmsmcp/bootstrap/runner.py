@@ -30,6 +30,7 @@ def open_runner(chosen: Chosen) -> Pool:
 
 def prepare(arguments: Sequence[str]) -> Callable[[bytes, float, Callable[[bytes], None]], bytes]:
     """What the children do, with everything loaded and nothing opened."""
+    import cmsmcp.api.reading
     import cmsmcp.capabilities
     import cmsmcp.core
     import cmsmcp.site

@@ -93,6 +93,13 @@ def within(encoded: Result, most: int, hint: str) -> Result:
     return encoded
 
 
+def check_size(value: Any, most: int, hint: str) -> None:
+    """ResultTooLarge when a JSON value is over `most` bytes as it is: redaction takes its time for each byte, so it gets no more."""
+    size = len(encode(value))
+    if size > most:
+        raise errors.ResultTooLarge(size, most, hint)
+
+
 def encode(value: Any, *, indent: bool = False) -> bytes:
     """Compact JSON, or indented by two spaces. What orjson cannot write (integers beyond 64 bits, lone surrogates) still leaves as JSON."""
     try:

@@ -14,7 +14,7 @@ from cmsmcp.core.deadline import Deadline
 from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import Toll, charge
 from cmsmcp.core.exchange import Exchange
-from cmsmcp.core.governed import Encoded, within
+from cmsmcp.core.governed import Encoded, check_size, within
 from cmsmcp.core.schemas import schema_instance
 from cmsmcp.governance.policy import Policy
 from cmsmcp.governance.redaction import redact
@@ -97,6 +97,7 @@ def clean(capability: Capability, value: Any, deadline: Deadline) -> Any:
     """Only declared keys leave (the output schema), and no secret (the leaf scan)."""
     dumped = schema_instance(capability.output).dump(value) if capability.output is not None else value
     deadline.check()
+    check_size(dumped, capability.max_result, capability.hint)
     return redact(dumped)
 
 

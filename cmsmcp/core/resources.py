@@ -14,7 +14,7 @@ from cmsmcp.core.capability import Blob, Call, Capability, Text
 from cmsmcp.core.dialogue import Talk
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
-from cmsmcp.core.governed import Encoded, encode, govern, within
+from cmsmcp.core.governed import Encoded, check_size, encode, govern, within
 from cmsmcp.core.invoke import MAX_URI, check_requirements, clean, converse, is_enabled, is_retry, limits_of, sized
 from cmsmcp.core.placing import job_of, place
 from cmsmcp.governance.audit import Event
@@ -84,6 +84,7 @@ def _produced(capability: Capability, variables: Mapping[str, str], call: Call) 
         return within(EncodedBlob(text, value.mime_type, len(text)), capability.max_result, capability.hint)
     if isinstance(value, Text | str):
         text, mime_type = (value.text, value.mime_type) if isinstance(value, Text) else (value, capability.mime_type)
+        check_size(text, capability.max_result, capability.hint)
         cleaned = redact(text)
         return within(Encoded(cleaned, mime_type, len(encode(cleaned))), capability.max_result, capability.hint)
     return sized(capability, encode(clean(capability, value, call.deadline), indent=capability.indent))

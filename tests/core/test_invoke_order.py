@@ -45,6 +45,12 @@ def leaky(arguments, call):
     return {"said": "ok", "token": "s3cr3t-value-of-a-token"}
 
 
+@tool(scope="read:content", audit="test.secret", output=Said)
+def long_secret(arguments, call):
+    """Would be short without it."""
+    return {"said": "ok", "token": "s3cr3t" * 50_000}
+
+
 @tool(scope="read:ops", audit="test.ops", output=Said)
 def operate(arguments, call):
     """For operators."""
@@ -581,3 +587,10 @@ def test_an_id_in_flight_is_taken_until_it_is_answered(bench) -> None:
     assert b.ask("ping", id="1")["result"] == {}
     assert json.loads(pending().body)["result"]["structuredContent"] == {"said": "x"}
     assert b.ask("ping", id=1)["result"] == {}
+
+
+def test_a_result_is_measured_before_its_secrets_are_looked_for(bench) -> None:
+    """docs/rules.md, Governance order: redaction takes time for each byte, and a worker answers nobody meanwhile."""
+    reply = bench(long_secret).call("long_secret")
+    assert reply["result"]["isError"]
+    assert re.search(r"The result is 3000\d\d bytes; the limit is 262144", reply["result"]["content"][0]["text"])
