@@ -9,6 +9,7 @@ from typing import Any
 from flask import Response
 
 from cmsmcp.core.governed import encode
+from cmsmcp.core.outcome import told
 from cmsmcp.identity.tokens import TokenRefused
 from cmsmcp.protocol import errors
 
@@ -47,4 +48,5 @@ def of_error(error: errors.CallError) -> Response:
         headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{" ".join(error.scopes)}"'
     more = {"code": error.code} if error.code > 0 else {}
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
-    return problem(status, error.message, headers, **more, **error.data)
+    message, data = told(error)
+    return problem(status, message, headers, **more, **data)

@@ -6,8 +6,10 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cmsmcp.core.out import Stream
+from cmsmcp.governance.redaction import redact
 from cmsmcp.protocol import errors, jsonrpc
 from cmsmcp.protocol.eras import Era, Refusal
 
@@ -81,8 +83,15 @@ def rejected(rejection: jsonrpc.Rejection) -> Outcome:
     return unpaid(errors.ProtocolError(rejection.message, code=rejection.code), rejection.id)
 
 
+def told(error: errors.CallError) -> tuple[str, dict[str, Any]]:
+    """The message and the data of an error as they leave: either may quote what was asked for, which may be a token (F40)."""
+    message: str = redact(error.message)
+    data: dict[str, Any] = redact(error.data)
+    return message, data
+
+
 def unpaid(error: errors.ProtocolError, id: jsonrpc.Id | None = None) -> Outcome:
-    body = jsonrpc.error_reply(id, error.code, error.message, error.data)
+    body = jsonrpc.error_reply(id, error.code, *told(error))
     return Outcome(body, error.code, status=STATUS.get(error.code, 400), unpaid=True)
 
 
@@ -96,7 +105,7 @@ def failed(error: errors.CallError, id: jsonrpc.Id | None, *, unknown_method: in
     if unknown_method is not None and error.code == errors.METHOD_NOT_FOUND:
         status = unknown_method
     return Outcome(
-        jsonrpc.error_reply(id, error.code, error.message, error.data),
+        jsonrpc.error_reply(id, error.code, *told(error)),
         error.code,
         retry_after=getattr(error, "retry_after", None),
         status=status,

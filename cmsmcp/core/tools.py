@@ -17,6 +17,7 @@ from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import Encoded, encode, govern, within
 from cmsmcp.core.invoke import check_requirements, clean, converse, find_enabled, limits_of, sized
+from cmsmcp.core.outcome import told
 from cmsmcp.core.placing import job_of, place
 from cmsmcp.core.schemas import mirrored_arguments
 from cmsmcp.governance.audit import Event
@@ -65,7 +66,7 @@ def call_tool(exchange: Exchange) -> messages.Result:
         except errors.CallError as error:
             if not (error.code == errors.INTERNAL_ERROR or isinstance(error, _FOR_THE_MODEL)):
                 raise
-            return messages.complete(exchange.era, exchange.ports.version, messages.call_error(error.message))
+            return messages.complete(exchange.era, exchange.ports.version, messages.call_error(told(error)[0]))
 
     if capability.task is not None:
         from cmsmcp.core.tasks.calls import start_task, wants_task

@@ -56,3 +56,13 @@ def test_a_search_finds_no_secret(vault: Any) -> None:
 def test_an_order_tells_nothing_of_what_is_taken_out(vault: Any) -> None:
     """By their secrets `two` would be first; what is shown is alike, and ties are by URL."""
     assert [item["slug"] for item in ask(vault, "/api/vault?sort=note")["data"]] == ["one", "two"]
+
+
+def test_no_problem_gives_a_secret_back(vault: Any) -> None:
+    """A parameter, a field, a value, a slug that is a token comes back as a mark."""
+    token = "ghp_" + "a1B2" * 9
+    for path in (f"vault?sort={token}", f"vault?filters[{token}][eq]=1", f"vault?{token}=1", f"vault?page={token}", f"vault/{token}", token,
+                 f"vault?status={token}", f"vault?locale={token}", f"vault?cursor={token}"):  # fmt: skip
+        reply = vault.get(f"/api/{path}", vault.token())
+        assert reply.status in (400, 404), path
+        assert token not in reply.body.decode(), path

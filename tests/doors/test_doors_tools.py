@@ -249,3 +249,25 @@ def test_a_type_that_is_none_is_refused_with_those_there_are(door) -> None:
     """docs/schema.md, Export."""
     result = door.send("tools/call", {"name": "export_schema", "arguments": {"format": "openapi", "type": "evnt"}})
     assert "No content type 'evnt'. Types: event, instrument" in json.dumps(result)
+
+
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+@pytest.mark.parametrize(("method", "params"), [
+    ("tools/call", {"name": "get_document", "arguments": {"slug": TOKEN}}),
+    ("tools/call", {"name": "get_document", "arguments": {"slug": "about", "password=hunter2Zq9": 1, TOKEN: 1}}),
+    ("tools/call", {"name": "search_content", "arguments": {"query": "x", "type": TOKEN}}),
+    ("tools/call", {"name": TOKEN, "arguments": {}}),
+    ("tools/call", {"name": "list_documents", "arguments": {"cursor": TOKEN}}),
+    ("resources/read", {"uri": f"foundry://content/pages/{TOKEN}"}),
+    ("resources/read", {"uri": f"plank://content-types/{TOKEN}"}),
+    ("prompts/get", {"name": TOKEN}),
+    (f"x/{TOKEN}", {}),
+], ids=lambda value: str(value)[:60])  # fmt: skip
+def test_no_error_gives_a_secret_back(door, method: str, params: dict[str, Any]) -> None:
+    """F40 on every door: what was asked for is quoted as redaction leaves it, in the message and in the data."""
+    reply = door.send(method, params)
+    assert "error" in reply or reply["result"]["isError"]
+    assert TOKEN not in json.dumps(reply)
+    assert "hunter2Zq9" not in json.dumps(reply)

@@ -21,6 +21,7 @@ from cmsmcp.core.deadline import Cancelled
 from cmsmcp.core.entry import charge, new_event_id
 from cmsmcp.core.exchange import Exchange
 from cmsmcp.core.governed import encode
+from cmsmcp.core.outcome import told
 from cmsmcp.core.ports import Ask
 from cmsmcp.core.session import Flight
 from cmsmcp.core.tasks.dialogue import ANSWER_SECONDS, TaskDialogue
@@ -161,7 +162,8 @@ class _Start:
 def _described(error: Exception | None, name: str) -> bytes:
     """A JSON-RPC error object; what nobody foresaw is a reference to our log."""
     if isinstance(error, errors.CallError):
-        return encode({"code": error.code, "message": error.message, **({"data": error.data} if error.data else {})})
+        message, data = told(error)
+        return encode({"code": error.code, "message": message, **({"data": data} if data else {})})
     reference = os.urandom(6).hex()
     _log.error("internal error %s in a task of %s", reference, name, exc_info=error)
     return encode({"code": errors.INTERNAL_ERROR, "message": f"Internal error (reference {reference})"})

@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Response, request
 
-from cmsmcp.core.service import Outcome
+from cmsmcp.core.outcome import Outcome, as_error, told
 from cmsmcp.protocol import errors
 from cmsmcp.protocol.eras import LATEST_LEGACY, SUPPORTED, refuse_version
 from cmsmcp.protocol.jsonrpc import error_reply
@@ -45,7 +45,7 @@ def rpc_refusal(status: int, message: str, code: int = errors.INVALID_REQUEST) -
 
 
 def unavailable(error: errors.Unavailable) -> Refusal:
-    body = error_reply(None, error.code, error.message, error.data)
+    body = error_reply(None, error.code, *told(error))
     return Refusal(503, body, {"Retry-After": str(error.retry_after)})
 
 
@@ -86,7 +86,7 @@ def metadata(headers: Mapping[str, str], features: Iterable[str]) -> Response:
 def refuse_unknown_version(headers: Mapping[str, str]) -> None:
     found = refuse_version(headers)
     if found is not None:
-        raise Refusal(400, error_reply(None, found.code, found.message, found.data))
+        raise Refusal(400, error_reply(None, found.code, *told(as_error(found))))
 
 
 def reply(outcome: Outcome, media_type: str) -> Response:
