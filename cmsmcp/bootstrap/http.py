@@ -79,6 +79,7 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     registry = Once(lambda: discover_capabilities(chosen.environment.capabilities))
     registry()  # a faulty declaration stops the start, not a call
     _load()
+    site()  # it believes what the sidecar says of the index from now on, and a first call would wait for that
     shared = Once(lambda: share_over_redis(chosen, client))
     runner = open_runner(chosen)
     _start_soon(runner)

@@ -34,14 +34,15 @@ def open_indexed(choice: SiteChoice, progress: Progress) -> Iterator[OpenSite]:
     load()  # the indexer would only note that it cannot be read
     folder = index_folder(state, choice.env, choice.overlays)
     lock = WriterLock(folder)
-    if lock.acquire():
-        try:
-            with naming(folder), closing(Indexer(folder, load, progress=progress, processes=PROCESSES)) as indexer:
-                indexer.build()
-        finally:
-            lock.release()
+    # Opened first: it believes only what is said of the index from then on.
     opened = open_site(root, state, env=choice.env, overlays=choice.overlays, write=False, version=__version__, redaction=REDACTION)
     with closing(opened):
+        if lock.acquire():
+            try:
+                with naming(folder), closing(Indexer(folder, load, progress=progress, processes=PROCESSES)) as indexer:
+                    indexer.build()
+            finally:
+                lock.release()
         opened.start()
         while not opened.state.ready() and writer_is_alive(folder):
             progress(*opened.state.progress())

@@ -45,7 +45,7 @@ def prepare(arguments: Sequence[str]) -> Callable[[bytes, float, Callable[[bytes
 
     def open_it() -> OpenSite:
         files = [Path(path) for path in overlays]
-        return open_site(Path(root), Path(state), env=env, overlays=files, write=False, started=float(started))
+        return open_site(Path(root), Path(state), env=env, overlays=files, write=False, started=float(started), anew=False)
 
     site = Once(open_it)
     return lambda task, seconds, note: perform(task, seconds, note, lambda: site().site, registry)

@@ -31,16 +31,16 @@ _MOST_PROCESSES = 4
 class OpenSite:
     """`site` is composed anew when configuration or types have changed, so take it once per call."""
 
-    def __init__(self, root: Path, folder: Path, load: Callable[[], Definitions], *, write: bool, started: float) -> None:
+    def __init__(self, root: Path, folder: Path, load: Callable[[], Definitions], *, write: bool, started: float, anew: bool) -> None:
         self._root = root
         self._folder = folder
         self._load = load
         self._write = write
         self._started = started
         self._reader = CatalogReader(self._folder)
-        self._state = IndexState(self._folder, self._reader)
+        self._state = IndexState(self._folder, self._reader, anew=anew)
         self._definitions = CurrentDefinitions(load, lambda: self._reader.meta().get("site_digest"))
-        self._content = CatalogContent(self._folder, self._reader, self._definitions)
+        self._content = CatalogContent(self._folder, self._reader, self._definitions, state=self._state)
         self._composed: tuple[Definitions, Site] | None = None
         self._upkeep: Upkeep | None = None
 
@@ -101,25 +101,26 @@ class OpenSite:
         themes, plugins = ThemeReports(config), PluginReports(config)
         operations = SiteOperations(self._definitions, self._reader, self._state, Reports(themes, plugins), started=self._started)
         docs = DocsFolder(config, definitions.types.by_folder)
-        entries = TypedEntries(self._folder, self._reader, definitions)
+        entries = TypedEntries(self._folder, self._reader, definitions, state=self._state)
         return Site(self._content, themes, plugins, docs, definitions.types, operations, entries)
 
 
 def open_site(
     root: Path, state: Path, *, env: str | None = None, overlays: Sequence[Path] = (), write: bool = True, version: str = "",
-    started: float | None = None, redaction: Redaction | None = None,
+    started: float | None = None, redaction: Redaction | None = None, anew: bool = True,
 ) -> OpenSite:  # fmt: skip
     """Open the site in `root`, deriving into `state`, which must lie outside it. Cheap: nothing is read yet.
 
     `write` False only reads what another process derives. `version` is the server's, for reports, and so is
-    `started`, on the monotonic clock: now, if not given. The index holds documents as `redaction` leaves them.
+    `started`, on the monotonic clock: now, if not given. The index holds documents as `redaction` leaves them. `anew` False believes
+    what was said of the index before: for a process that works for one which has waited.
     Raises ValueError for a state folder inside the site.
     """
     if Path(os.path.realpath(state)).is_relative_to(os.path.realpath(root)):
         raise ValueError("the state folder must lie outside the site folder")
     started = time.monotonic() if started is None else started
     load = partial(load_definitions, root, env, overlays, redaction)
-    return OpenSite(root, index_folder(state, env, overlays), load, write=write, started=started)
+    return OpenSite(root, index_folder(state, env, overlays), load, write=write, started=started, anew=anew)
 
 
 def index_folder(state: Path, env: str | None = None, overlays: Sequence[Path] = ()) -> Path:

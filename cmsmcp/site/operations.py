@@ -28,6 +28,8 @@ from cmsmcp.site.themes.reports import uses_themes
 from cmsmcp.site.walk import iso_time
 
 KEPT_SECONDS = 5.0
+FIRST_LOOK_SECONDS = 1.0
+"""How long a report waits for a server that has just started."""
 """How long a health report is given out again, unless the index has moved on."""
 
 
@@ -105,7 +107,7 @@ class SiteOperations:
         return Survey(definitions.config, definitions.types.all(), self._reader, int(self._clock() * 1000), deadline, visibility, path)
 
     def _examine(self, deadline: Deadline, visibility: Visibility | None) -> Health:
-        ready = self._state.ready()
+        ready = self._state.is_settled(FIRST_LOOK_SECONDS)
         try:
             survey = self._survey(deadline, visibility)
         except ConfigFault as fault:

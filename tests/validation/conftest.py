@@ -45,7 +45,7 @@ class Operated:
 
         self._indexer = Indexer(index_folder(state), lambda: load_definitions(root))
         self._indexer.build()
-        self._open = open_site(root, state, write=False)
+        self._open = open_site(root, state, write=False, anew=False)
         self.operations = self._open.site.operations
 
     def again(self) -> None:

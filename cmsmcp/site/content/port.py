@@ -46,12 +46,13 @@ class CatalogContent:
     """Safe to share between threads and greenlets. `definitions` yields the site's configuration and types as they are now."""
 
     def __init__(
-        self, folder: Path, reader: CatalogReader, definitions: Callable[[], Definitions], clock: Callable[[], int] = _now
-    ) -> None:
+        self, folder: Path, reader: CatalogReader, definitions: Callable[[], Definitions], clock: Callable[[], int] = _now,
+        *, state: IndexState | None = None,
+    ) -> None:  # fmt: skip
         self._reader = reader
         self._definitions = definitions
         self._clock = clock
-        self._state = IndexState(folder, reader)
+        self._state = state or IndexState(folder, reader)
         self._totals = Totals()
         self._searching = Searching(folder, reader)
 

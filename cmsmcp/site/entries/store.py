@@ -40,13 +40,16 @@ def _version(snapshot: Snapshot, visibility: Visibility, now: int) -> str:
 class TypedEntries:
     """Safe to share between threads and greenlets."""
 
-    def __init__(self, folder: Path, reader: CatalogReader, definitions: Definitions, clock: Callable[[], int] = _now) -> None:
+    def __init__(
+        self, folder: Path, reader: CatalogReader, definitions: Definitions, clock: Callable[[], int] = _now,
+        *, state: IndexState | None = None,
+    ) -> None:  # fmt: skip
         self._reader = reader
         self._definitions = definitions
         self._types = definitions.types
         self._locales = definitions.config.locales
         self._clock = clock
-        self._state = IndexState(folder, reader)
+        self._state = state or IndexState(folder, reader)
         self._totals = Totals()
 
     def list(self, query: Query, deadline: Deadline) -> Listing:

@@ -75,6 +75,7 @@ class Indexer:
         self._config_faults: list[Diagnostic] = []
         self._faults: dict[str, list[Diagnostic]] = {}
         self._media = MediaChanges()
+        self._has_looked = False
         self._open()
 
     def _open(self) -> None:
@@ -139,6 +140,7 @@ class Indexer:
         except sqlite3.DatabaseError:
             self._begin_anew()
             built = self._build(None)
+        self._has_looked = True
         self.attest()
         return built
 
@@ -287,7 +289,10 @@ class Indexer:
         return self.catalog.public.is_due(self._clock()) and self._settle(False, [], set(), None)
 
     def _note_progress(self, done: int, total: int) -> None:
-        self.attest()
+        if self._has_looked:
+            self.attest()  # of a build that goes on for long
+        else:
+            self.check_place()
         if total >= _MANY or not self.catalog.meta("ready"):
             self.catalog.set_meta(done=done, total=total)
         self._progress(done, total)

@@ -15,6 +15,7 @@ from pathlib import Path
 from cmsmcp.core.sharing import Change
 from cmsmcp.disk_faults import describe
 from cmsmcp.site.catalog.reader import REBUILD_MARK
+from cmsmcp.site.catalog.state import forget_kept
 from cmsmcp.site.catalog.writer_lock import WriterLock
 from cmsmcp.site.config.loading import ConfigFault
 from cmsmcp.site.index.changes import NOTHING, merged
@@ -51,6 +52,7 @@ class Upkeep:
         self._lock = WriterLock(folder)
         self._told: str | None = None
         self._stop = threading.Event()
+        self._has_kept = False
         self._thread = threading.Thread(target=self._run, name="site index", daemon=True)
 
     def start(self) -> None:
@@ -98,6 +100,9 @@ class Upkeep:
             self._told = None
 
     def _keep(self) -> None:
+        if not self._has_kept:
+            self._has_kept = True
+            forget_kept(self._folder)
         indexer = self._open_indexer()
         surroundings = Surroundings()
         try:
