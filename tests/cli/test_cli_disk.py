@@ -117,11 +117,13 @@ def test_an_index_that_is_removed_is_made_anew_without_a_traceback(site: Path, e
             assert time.monotonic() < end and process.poll() is None
             time.sleep(0.02)
 
-    edit_until_kept()
-    shutil.rmtree(folder, ignore_errors=True)  # it may be written to meanwhile
-    edit_until_kept()
-    process.terminate()
-    _, said = process.communicate(timeout=60)
+    try:
+        edit_until_kept()
+        shutil.rmtree(folder, ignore_errors=True)  # it may be written to meanwhile
+        edit_until_kept()
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=60)
     assert "the index was removed or replaced; it is made anew" in said and "Traceback" not in said, said
 
 
