@@ -88,7 +88,7 @@ TABLE: tuple[Row, ...] = (
     Row(f"mcp.capabilities.{ANY}.timeout", seconds(0.05, 600), NO_DEFAULT, "its own (10)", "Seconds a call may take."),
     Row(
         f"mcp.capabilities.{ANY}.max_result", whole(1_024, 67_108_864), NO_DEFAULT, "its own (262144)",
-        "Bytes the encoded result may have.",
+        "Bytes of one copy of the result, as JSON in UTF-8. A tool's leaves twice, as text and as structure.",
     ),
     Row("mcp.auth", choice("token", "none"), "token", "token", "`none` serves `/mcp` without tokens, and only on a loopback address."),
     Row(

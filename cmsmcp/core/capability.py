@@ -67,7 +67,7 @@ was typed or leave that to `core.completion`, which ranks them and sends the fir
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One registered capability (F31). `timeout` in seconds, `max_result` in bytes of the encoded result.
+    """One registered capability (F31). `timeout` in seconds, `max_result` in bytes of one copy of the result.
 
     `uri` is None for a tool, an RFC 6570 template for a resource. `listing` yields the concrete resources of a template:
     dicts with `uri`, `name`, `title`, `description`, optional `annotations`. A resource's function returns `Text`, or a

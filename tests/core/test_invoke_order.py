@@ -13,6 +13,7 @@ from marshmallow.validate import Range
 
 from cmsmcp.core.capability import Text, resource, tool
 from cmsmcp.core.ports import Caller, Verdict
+from cmsmcp.core.session import Connection
 from cmsmcp.governance.policy import Override, Policy, Rate
 from cmsmcp.governance.scopes import READ_SCOPES, READ_UNPUBLISHED
 from cmsmcp.protocol import errors
@@ -325,6 +326,21 @@ def test_a_token_made_as_a_refusal_says_is_not_refused_again(bench, held: set[st
     flags = re.findall(r"--scope ([a-z:]+)", error["message"])
     b.caller = Caller("x", frozenset(flags), frozenset({"*"}))
     assert b.call("listed", {"status": "draft"})["result"]["structuredContent"] == {"said": "seen"}
+
+
+def test_the_size_limit_measures_one_copy_of_a_result(bench) -> None:
+    """docs/rules.md, Limits: what leaves of a tool is that copy as structure, and again as text; in 2025-03-26 as text alone."""
+    b = bench(*ALL)
+    text = "x" * 200_000
+    for revision, copies in (("2025-11-25", 2), ("2025-06-18", 2), ("2025-03-26", 1)):
+        b.connection = Connection(revision)
+        result = b.call("echo", {"text": text})["result"]
+        assert not result.get("isError")
+        assert b.outcome.body is not None and b.outcome.body.count(text.encode()) == copies
+        assert len(json.dumps(json.loads(result["content"][0]["text"]), separators=(",", ":"))) < 262_144 < 2 * len(text)
+    refused = b.call("echo", {"text": text, "times": 2})["result"]
+    size = len('{"said":""}') + 2 * len(text)
+    assert refused["isError"] and f"{size} bytes; the limit is 262144" in refused["content"][0]["text"]
 
 
 def test_a_suggestion_names_only_tools_this_caller_is_told_of(bench) -> None:
