@@ -30,7 +30,10 @@ def command(choice: SiteChoice) -> None:
             type=None, lang=None, taxonomy={}, visibility=EVERYTHING, updated_after=None, updated_before=None, limit=1, cursor=None,
             deadline=Deadline(SECONDS),
         )
+        unclaimed = opened.noted("unclaimed_files")
     click.echo(f"{choice.folder}: {found.total} documents, up to date after {time.monotonic() - began:.1f} s")
+    for path, message in unclaimed:
+        click.echo(f"{path}: {message}", err=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from cmsmcp.site.catalog.reader import CatalogReader
 from cmsmcp.site.catalog.state import IndexState
 from cmsmcp.site.content.port import CatalogContent
 from cmsmcp.site.definitions import CurrentDefinitions, Definitions, load_definitions
+from cmsmcp.site.paths import shown
 
 if TYPE_CHECKING:
     from cmsmcp.site.index.indexer import Indexer
@@ -56,6 +57,11 @@ class OpenSite:
     def state(self) -> IndexState:
         """How far the index is; answers at any time."""
         return self._state
+
+    def noted(self, check: str) -> Sequence[tuple[str, str]]:
+        """(path, message) of what that check found when the site was indexed. Raises Unavailable while there is no index."""
+        rows = self._reader.rows('SELECT path, message FROM diagnostics WHERE "check" = ? ORDER BY path, message', (check,))
+        return [(shown(path), shown(message)) for path, message in rows]
 
     def start(self, on_change: Callable[[Change], None] | None = None, *, follow: bool = False) -> None:
         """Index and watch in the background, if this process is to write.

@@ -125,6 +125,21 @@ def test_check_names_file_and_line_and_exits_with_1(run: Any, site: Path) -> Non
         faulty.unlink()
 
 
+def test_check_and_index_say_which_files_no_type_claims(run: Any, site: Path) -> None:
+    """docs/rules.md, Files: they were left out without a word."""
+    stray = site / "content/docs/stray.md"
+    stray.parent.mkdir()
+    stray.write_text("x")
+    try:
+        checked, indexed = run("check", "--site", site), run("index", "--site", site)
+    finally:
+        stray.unlink()
+        stray.parent.rmdir()
+    told = "1 file ending in .md is not served: no content type has this folder; write content/types/docs.yaml"
+    assert f"content/docs: warning: {told}" in checked.stdout and checked.returncode == 0
+    assert f"content/docs: {told}" in indexed.stderr and indexed.returncode == 0
+
+
 def test_check_reports_faults_of_our_own_blocks_and_the_rest_of_the_site(run: Any, site: Path, tmp_path: Path) -> None:
     """One fault hides no other. `locales`, which the site reads too, is told once."""
     overlay = tmp_path / "overlay.yaml"

@@ -49,7 +49,7 @@ OF_ONE_DOCUMENT = (
 )  # fmt: skip
 """Those that can find fault with a document; the others look at the site around it."""
 
-_OTHERS = ("front_matter", "content_type", "config", "media", "theme", "plugins", "api_definition")
+_OTHERS = ("front_matter", "unclaimed_files", "content_type", "config", "media", "theme", "plugins", "api_definition")
 
 
 class Finding(TypedDict):

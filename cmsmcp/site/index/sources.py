@@ -9,6 +9,7 @@ from pathlib import Path
 from cmsmcp.site.catalog.entry import FileState
 from cmsmcp.site.definitions import Definitions
 from cmsmcp.site.documents.files import find_documents
+from cmsmcp.site.documents.unclaimed import unclaimed_files
 from cmsmcp.site.model import Diagnostic
 
 
@@ -18,6 +19,7 @@ def find_sources(definitions: Definitions, check: Callable[[], None]) -> tuple[d
     `check` is called at every folder; what it raises ends the walk.
     """
     found, faults = find_documents(definitions.config, definitions.types, check)
+    faults += unclaimed_files(definitions.config, definitions.types, check)
     return {path: FileState(one.st_size, one.st_mtime_ns, one.st_ino) for path, one in found}, faults
 
 
