@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -56,8 +56,8 @@ def _stop(error: SettingsError) -> NoReturn:
     sys.exit(APP_LOAD_ERROR)
 
 
-def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Sequence[str]]) -> Flask:
-    """`missing` names what keeps the server from serving (`redis`, `index`, …); empty when it can."""
+def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Mapping[str, str]]) -> Flask:
+    """`missing` names what keeps the server from serving (`redis`, `index`, …), each with its reason or a blank; empty when it can."""
     app = Flask("cmsmcp", static_folder=None)
     app.url_map.merge_slashes = False  # `//mcp` is another path, not a redirect
     app.json.sort_keys = False  # type: ignore[attr-defined]
@@ -71,8 +71,10 @@ def create_app(blueprints: Sequence[Blueprint], missing: Callable[[], Sequence[s
 
     @app.get("/readyz")
     def readyz() -> ResponseReturnValue:
-        lacking = list(missing())
-        return (jsonify(status="waiting", missing=lacking), 503) if lacking else jsonify(status="ready", missing=[])
+        lacking = missing()
+        if not lacking:
+            return jsonify(status="ready", missing=[])
+        return jsonify(status="waiting", missing=list(lacking), reasons={name: why for name, why in lacking.items() if why}), 503
 
     app.before_request(_one_spelling)
     app.register_error_handler(HTTPException, _http_error)

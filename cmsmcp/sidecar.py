@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cmsmcp.bootstrap.audit import Trimmer
 from cmsmcp.bootstrap.chosen import Chosen, choose, open_chosen
-from cmsmcp.bootstrap.governance import connect, find_redis
+from cmsmcp.bootstrap.governance import find_redis, watched
 from cmsmcp.bootstrap.notices import Notices, notices_over_redis
 from cmsmcp.disk_faults import describe
 from cmsmcp.processes.signals import ignore_meaningless
@@ -88,8 +88,8 @@ def _run(choice: SiteChoice, signals: Signals) -> int:
 
 def _notices(chosen: Chosen) -> Notices | None:
     """None where there is no Redis: there are no workers then that could be told."""
-    url = find_redis(chosen)
-    return notices_over_redis(connect(url), chosen.settings.site_name) if url is not None else None
+    url, site = find_redis(chosen), chosen.settings.site_name
+    return notices_over_redis(watched(url, site, log.warning), site) if url is not None else None
 
 
 if __name__ == "__main__":

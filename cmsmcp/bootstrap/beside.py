@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from cmsmcp.bootstrap.chosen import Chosen
 from cmsmcp.called import command
@@ -105,14 +105,14 @@ class SidecarKeeper:
         return handle
 
 
-def tell_start(chosen: Chosen, redis: str | None, missing: Callable[[], Sequence[str]], where: str, say: Callable[[str], None]) -> None:
+def tell_start(chosen: Chosen, redis: str | None, missing: Callable[[], Mapping[str, str]], where: str, say: Callable[[str], None]) -> None:
     """Say what is missing, each with its way out, and that the site is served once it is. `redis` is where Redis is, for people."""
     ways, told, began = _ways_out(chosen, redis), set(), time.monotonic()
     while lacking := missing():
         waited = time.monotonic() - began > PATIENCE
         for word in lacking:
             if word not in told and (waited or word == "secret" or redis is None and word == "redis"):
-                say(ways.get(word, f"{word} is missing"))
+                say(ways.get(word, f"{word} is missing") + (f": {lacking[word]}" if redis and lacking[word] else ""))
                 told.add(word)
         time.sleep(LOOK_SECONDS)
     say(f"serving {chosen.root} as {chosen.settings.site_name} on {where}")
@@ -122,7 +122,7 @@ def tell_start(chosen: Chosen, redis: str | None, missing: Callable[[], Sequence
 def _ways_out(chosen: Chosen, redis: str | None) -> Mapping[str, str]:
     away = "REDIS_URL is not set, so every call is refused: set it, or let cmsmcp bring a Redis of its own: " + _again(chosen, "serve")
     return {
-        "redis": away if redis is None else f"waiting for Redis: none serves us at {redis}; check REDIS_URL",
+        "redis": away if redis is None else f"waiting for Redis at {redis}",
         "secret": "waiting for a key: set CMSMCP_SECRET_KEY (openssl rand -hex 32) and start again, or make a token, whose key is taken "
                   f"up at once: {_again(chosen, 'tokens create --name NAME')}",
         "index": "waiting for the index: the sidecar builds it",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from cmsmcp.bootstrap.chosen import Chosen
@@ -17,17 +17,12 @@ from cmsmcp.processes.private_redis import PrivateRedis, RedisUnavailable, find_
 from cmsmcp.protocol.errors import NotFound, Unavailable
 from cmsmcp.settings import SettingsError
 from cmsmcp.state.redis.admission import RedisAdmission
-from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.client import TIMEOUT, Client, Refused
+from cmsmcp.state.redis.probe import Watcher, probe
 from cmsmcp.state.redis.tokens import RedisTokens, TokenRecord
 
 PATIENCE = 2.0
 """Seconds a command line waits for Redis; a server is far stricter with each of its requests."""
-
-
-_REFUSALS = {
-    "MISCONF": "it cannot write to its disk: free some there",
-    "LOADING": "it still loads its data: try again in a moment",
-}
 
 
 class NoRedis:
@@ -46,24 +41,39 @@ class NoRedis:
         raise Unavailable("No governance store is configured.")
 
 
-def connect(url: str, timeout: float | None = None) -> Client:
-    """A client that connects when it is first used. SettingsError when the URL cannot be read; its password is never shown."""
+def connect(url: str, timeout: float = TIMEOUT, *, tell: Callable[[str], None] | None = None) -> Client:
+    """A client that connects when it is first used; `tell` gets a line whenever Redis stops serving it, and when it serves again.
+    SettingsError when the URL cannot be read; its password is never shown."""
     try:
-        return Client(url) if timeout is None else Client(url, timeout=timeout)
+        return Client(url, timeout=timeout, tell=tell)
     except ValueError as error:
         raise SettingsError(str(error)) from None
 
 
+def watched(url: str, site: str, tell: Callable[[str], None]) -> Client:
+    """As `connect`, for a process that serves: Redis is looked at once a second, so that an outage is told while nobody calls."""
+    client = connect(url, tell=tell)
+    Watcher(client, site).start()
+    return client
+
+
 def require_redis(client: Client) -> None:
-    """Raise SettingsError unless it answers now."""
-    shown = client.address.shown
+    """Raise SettingsError, which says why, unless it answers now."""
     try:
         client.call("PING")
-    except Unavailable:
-        raise SettingsError(f"no Redis serves us at {shown}: it is down, unreachable, or refuses this user; check REDIS_URL") from None
-    except Refused as refused:
-        why = _REFUSALS.get(refused.word, "check the user and the password in REDIS_URL")
-        raise SettingsError(f"Redis at {shown} refuses ({refused.word}); {why}") from None
+    except (Unavailable, Refused):
+        raise SettingsError(_said_of(client)) from None
+
+
+def require_service(client: Client, site: str) -> None:
+    """Raise SettingsError, which says why, unless it can do all that serving needs."""
+    if probe(client, site) is not None:
+        raise SettingsError(_said_of(client))
+
+
+def _said_of(client: Client) -> str:
+    trouble = client.condition.trouble
+    return f"Redis at {client.address.shown} does not serve: {trouble.sentence if trouble else 'it refused this; try again'}"
 
 
 def find_redis(chosen: Chosen) -> str | None:
@@ -134,7 +144,7 @@ def _registry(chosen: Chosen) -> Iterator[RedisTokens]:
 @contextmanager
 def open_redis(chosen: Chosen) -> Iterator[Client]:
     """The site's Redis, for a command line. When no server runs and none is given, the private one is started for as long as it takes."""
-    private = None
+    private = client = None
     url = find_redis(chosen)
     try:
         if url is None:
@@ -147,7 +157,10 @@ def open_redis(chosen: Chosen) -> Iterator[Client]:
         client.close()
     except RedisUnavailable as error:
         raise SettingsError(f"{error}; try again, or set REDIS_URL") from None
-    except (Unavailable, NotFound) as error:
+    except Unavailable as error:
+        lines = [error.message] if client is None or client.condition.trouble is None else [error.message, _said_of(client)]
+        raise SettingsError(*lines) from None
+    except NotFound as error:
         raise SettingsError(error.message) from None
     finally:
         if private is not None:

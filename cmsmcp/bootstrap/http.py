@@ -6,7 +6,7 @@ import importlib
 import logging
 import pkgutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from cmsmcp import __version__
 from cmsmcp.bootstrap.api import open_api
 from cmsmcp.bootstrap.beside import SidecarKeeper, tell_start
 from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, Sought, choose, discover_capabilities, open_chosen
-from cmsmcp.bootstrap.governance import connect, find_redis, redis_admission
+from cmsmcp.bootstrap.governance import find_redis, redis_admission, watched
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
 from cmsmcp.bootstrap.runner import open_runner
@@ -37,6 +37,7 @@ from cmsmcp.runner.pool import Pool
 from cmsmcp.settings import SiteChoice
 from cmsmcp.site.open import OpenSite
 from cmsmcp.state.redis.client import Client, Refused
+from cmsmcp.state.redis.probe import probe
 from cmsmcp.transports.http import Entrance, blueprint
 
 log = logging.getLogger(__name__)
@@ -49,12 +50,12 @@ ANSWER_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """`missing` names what keeps this worker from serving; it is asked by `/readyz`. `finish` waits for what still runs when no request
-    does, for so many seconds, and gives up the rest. `tell_start` takes where it is served and how to say a line; None where a supervisor
-    says all that."""
+    """`missing` names what keeps this worker from serving, and why; it is asked by `/readyz`. `finish` waits for what still runs when no
+    request does, for so many seconds, and gives up the rest. `tell_start` takes where it is served and how to say a line; None where a
+    supervisor says all that."""
 
     blueprints: Sequence[Blueprint]
-    missing: Callable[[], list[str]]
+    missing: Callable[[], Mapping[str, str]]
     finish: Callable[[float], None]
     tell_start: Callable[[str, Callable[[str], None]], None] | None = None
 
@@ -67,7 +68,8 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     if keeper is not None:
         keeper.start()
     url = find_redis(chosen)
-    client = connect(url) if url is not None else None
+    client = watched(url, chosen.settings.site_name, log.warning) if url is not None else None
+    redis = Recent(lambda: _redis(client, chosen.settings.site_name), ANSWER_SECONDS)
     if not supervised and client is not None:
         _agree_on_key(chosen, client)
     open_tokens(chosen)  # a weak key stops the start
@@ -85,7 +87,7 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     _start_soon(runner)
     service = Service(
         policy, registry, lambda: site().site, lambda: admission, __version__, site_name=chosen.settings.site_name, shared=shared,
-        runner=lambda: runner,
+        runner=lambda: runner, services=partial(_known_of_redis, client),
     )  # fmt: skip
     open_to = Caller(client="local", scopes=policy.scopes) if door.auth == "none" else None
     peers = _peers(chosen, bind, door.allowed_origins)
@@ -93,7 +95,7 @@ def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     doors = [blueprint(service, Entrance(gate, open_to, Sought(lambda: open_sessions(chosen)))), *describe_resource(chosen)]
     if api.enabled:
         doors.append(open_api(chosen, client, service.ports, _peers(chosen, bind, api.cors), partial(bearers.authenticate, door="api")))
-    missing = Recent(lambda: _missing(client, open_to is not None or tokens() is not None, site), ANSWER_SECONDS)
+    missing = Recent(lambda: _missing(redis, open_to is not None or tokens() is not None, site), ANSWER_SECONDS)
 
     def finish(seconds: float) -> None:
         _finish(shared.made(), seconds)
@@ -146,14 +148,24 @@ def _peers(chosen: Chosen, bind: str, allowed: Sequence[str]) -> Peers:
     return Peers(hosts, origins, door.trusted_proxies)
 
 
-def _missing(client: Client | None, has_key: bool, site: Once[OpenSite]) -> list[str]:
-    """`secret`, `redis`, `index`: words, because a probe is asked by anyone."""
-    found = [] if has_key else ["secret"]
-    try:
-        if client is None or client.call("PING") not in (b"PONG", "PONG"):
-            found.append("redis")
-    except (Unavailable, Refused):
-        found.append("redis")
+def _redis(client: Client | None, site_name: str) -> Mapping[str, str]:
+    """What is wrong with `redis`, blank when it serves; without addresses, because `/readyz` tells it to anyone."""
+    if client is None:
+        return {"redis": "REDIS_URL is not set, and no cmsmcp serve runs for this site"}
+    trouble = probe(client, site_name)
+    return {"redis": "" if trouble is None else trouble.sentence}
+
+
+def _known_of_redis(client: Client | None) -> Mapping[str, str]:
+    """As `_redis`, from what is known of it; the watcher sees to that."""
+    trouble = client.condition.trouble if client is not None else None
+    return {"redis": "" if trouble is None else trouble.sentence}
+
+
+def _missing(services: Callable[[], Mapping[str, str]], has_key: bool, site: Once[OpenSite]) -> Mapping[str, str]:
+    """`secret`, `redis`, `index`, each with its reason where there is one to tell."""
+    found = {} if has_key else {"secret": ""}
+    found |= {name: why for name, why in services().items() if why}
     if not site().state.ready():
-        found.append("index")
+        found["index"] = ""
     return found

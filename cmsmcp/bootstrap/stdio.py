@@ -115,9 +115,11 @@ def _client(chosen: Chosen) -> Client | None:
     """Of the Redis that `REDIS_URL` names. SettingsError when it cannot be read."""
     if chosen.environment.redis_url is None:
         return None
+    import logging
+
     from cmsmcp.bootstrap.governance import connect
 
-    return connect(chosen.environment.redis_url)
+    return connect(chosen.environment.redis_url, tell=logging.getLogger(__name__).warning)
 
 
 def _admission(chosen: Chosen, client: Client | None, policy: Policy) -> Admission:

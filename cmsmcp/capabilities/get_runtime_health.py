@@ -14,4 +14,4 @@ class Input(Schema):
 @tool(scope="read:ops", audit="ops.health", title="Get runtime health", input=Input, output=HealthSchema, isolated=True)
 def get_runtime_health(arguments, call: Call):
     """Read whether the site is healthy and ready, with the checks behind it and content counts."""
-    return call.site.operations.health(call.deadline, call.visibility(arguments.get("status")))
+    return call.site.operations.health(call.deadline, call.visibility(arguments.get("status")), call.services)

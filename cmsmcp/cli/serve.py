@@ -13,7 +13,7 @@ import click
 
 from cmsmcp.bootstrap.beside import sidecar_command
 from cmsmcp.bootstrap.chosen import Chosen, choose, discover_capabilities
-from cmsmcp.bootstrap.governance import connect, require_redis
+from cmsmcp.bootstrap.governance import connect, require_service
 from cmsmcp.bootstrap.keys import make_secret_if_absent, open_tokens
 from cmsmcp.bootstrap.signers import agree_on_key
 from cmsmcp.cli.site_options import again, site_options
@@ -137,7 +137,7 @@ def _run(host: Host, demo: bool) -> int:
             url = private.url
             children.append(private.child)
         client = connect(url, START_PATIENCE)
-        require_redis(client)
+        require_service(client, host.chosen.settings.site_name)
         for line in agree_on_key(host.chosen, client) if private is None else ():
             _tell(line)
         client.close()

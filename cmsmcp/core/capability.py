@@ -26,7 +26,8 @@ class Call:
     """What a capability gets beside its arguments. `visibility(status)` applies the rule for unpublished documents.
 
     `visibility(None)` is published only; naming a status the caller may not see raises ScopeRefused. `dialogue` is the way to the
-    client while the work runs: only for capabilities that declare `talks`.
+    client while the work runs: only for capabilities that declare `talks`. `services` are those that serving needs beside the site: each
+    name with what is wrong with it, blank when nothing is.
     """
 
     site: Site
@@ -34,6 +35,7 @@ class Call:
     deadline: Deadline
     visibility: Callable[[str | None], Visibility]
     dialogue: Dialogue = SILENCE
+    services: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Ports:
     """What the middle needs. The callables are called when first needed: the first reply waits for none of them but `admission`.
 
     `offers` tells of what `registry` holds, without waiting for it. `overdue` is one for all doors of a process. `runner`: None where all
-    work is done in this process.
+    work is done in this process. `services`: see `Call`; asked for each call, so it answers from what is known.
     """
 
     policy: Policy
@@ -38,6 +38,7 @@ class Ports:
     shared: Callable[[], Shared]
     offers: Callable[[], Sequence[Offer]]
     runner: Callable[[], Runner | None] = lambda: None
+    services: Callable[[], Mapping[str, str]] = dict
     overdue: Overdue = field(default_factory=Overdue)
 
 

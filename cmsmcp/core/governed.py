@@ -83,6 +83,7 @@ def new_call(visit: Visit, deadline: Deadline, scope: str, talk: Talk | None = N
         deadline=deadline,
         visibility=lambda status: visibility(visit.ports.policy, visit.caller, status, scope),
         dialogue=SILENCE if talk is None else talk(deadline),
+        services=visit.ports.services(),
     )
 
 

@@ -11,7 +11,7 @@ import json
 import logging
 import pickle
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cmsmcp.core.capability import Call, Capability
@@ -67,7 +67,7 @@ def place(visit: Visit, call: Call, job: Job, here: Callable[[], Result]) -> Res
             pass
         finally:
             call.deadline.limit(None)
-    task = pickle.dumps((job.work, job.given, visit.caller, visit.ports.policy.scopes, job.scope))
+    task = pickle.dumps((job.work, job.given, visit.caller, visit.ports.policy.scopes, job.scope, call.services))
     answer = runner.run(task, call.deadline, lambda said: call.dialogue.progress(*json.loads(said)))
     return _unpacked(answer)
 
@@ -75,8 +75,8 @@ def place(visit: Visit, call: Call, job: Job, here: Callable[[], Result]) -> Res
 def perform(task: bytes, seconds: float, note: Callable[[bytes], None], site: Callable[[], Site], registry: Registry) -> bytes:
     """The answer to a task, in the child. Never raises but for want of memory."""
     try:
-        work, given, caller, scopes, scope = pickle.loads(task)
-        call = _call(site(), Deadline(seconds), note, (caller, scopes, scope))
+        work, given, caller, scopes, scope, services = pickle.loads(task)
+        call = replace(_call(site(), Deadline(seconds), note, (caller, scopes, scope)), services=services)
         encoded = work(call, registry, given)
         return encode({"as": type(encoded).__name__, **asdict(encoded)})
     except errors.CallError as error:

@@ -175,9 +175,9 @@ class Operations(Protocol):
     """How the site is doing. `visibility` None counts and checks every document, for the people who run the site; else a hidden
     document looks like an absent one. Files that cannot be read as documents are always named."""
 
-    def health(self, deadline: Deadline, visibility: Visibility | None = None) -> Mapping[str, Any]:
+    def health(self, deadline: Deadline, visibility: Visibility | None = None, services: Mapping[str, str] = ...) -> Mapping[str, Any]:
         """`{"status": "healthy"|"degraded", "ready", "version", "generated_at", "uptime_seconds", "content": {...counts},
-        "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`.
+        "checks": [{"name","status": "pass"|"fail","message"}], "storage": {...bytes and files}}`. `services`: as of a `Call`.
         """
 
     def validate(

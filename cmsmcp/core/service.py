@@ -55,10 +55,11 @@ class Service:
         shared: Callable[[], Shared] = unshared,
         runner: Callable[[], Runner | None] = lambda: None,
         offers: Callable[[], Sequence[Offer]] | None = None,
+        services: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         records = cache(partial(_records, site_name, policy.audit_arguments))
         known = offers or (lambda: registry().offers)
-        self.ports = Ports(policy, registry, site, admission, records, version, shared, known, runner)
+        self.ports = Ports(policy, registry, site, admission, records, version, shared, known, runner, services)
         self._flights = Flights(shared)
 
     def handle(self, raw: bytes, caller: Caller, connection: Connection, headers: Mapping[str, str] | None = None) -> Outcome:

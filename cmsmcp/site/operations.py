@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypedDict
 
 from cmsmcp import __version__
@@ -74,14 +75,25 @@ class SiteOperations:
         self._clock = clock
         self._kept: dict[Visibility | None, tuple[float, Any, Health]] = {}
 
-    def health(self, deadline: Deadline, visibility: Visibility | None = None) -> Health:
+    def health(
+        self, deadline: Deadline, visibility: Visibility | None = None, services: Mapping[str, str] = MappingProxyType({})
+    ) -> Health:
         """Raises TimedOut past the deadline; whatever else goes wrong is a failed check."""
         now, version = self._clock(), self._version(deadline, visibility)
         kept = self._kept.get(visibility)
         if kept is None or now >= kept[0] or kept[1] != version:
             kept = (now + KEPT_SECONDS, version, self._examine(deadline, visibility))
             self._kept = {key: value for key, value in self._kept.items() if now < value[0]} | {visibility: kept}
-        return {**kept[2], "uptime_seconds": round(time.monotonic() - self._started, 3)}
+        return self._beside({**kept[2], "uptime_seconds": round(time.monotonic() - self._started, 3)}, services)
+
+    @staticmethod
+    def _beside(report: Health, services: Mapping[str, str]) -> Health:
+        """With the services, which change without the site."""
+        checks = [_failed(name, why) if why else Check(name=name, status="pass", message="it serves") for name, why in services.items()]
+        report["checks"] = [*report["checks"], *checks]
+        if any(services.values()):
+            report["status"], report["ready"] = "degraded", False
+        return report
 
     def _version(self, deadline: Deadline, visibility: Visibility | None) -> str | None:
         """Of what such a reader sees; None where nobody knows. A kept report says when it was made: no hidden edit may move that."""

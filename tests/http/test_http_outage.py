@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -103,21 +104,94 @@ def test_it_heals_by_itself(host: Any, headers: dict[str, str], redis: Redis, ca
     assert redis.command("EXISTS", permits) == 0 or redis.command("ZCARD", permits) <= 4
 
 
-@pytest.mark.parametrize(("spoil", "mend"), [
-    (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
-    (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+@pytest.mark.parametrize("case", [
+    (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0"), "memory is full"),
+    (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE"), "read-only replica"),
 ], ids=["full", "read-only replica"])
-def test_a_redis_that_cannot_write_serves_nobody(host: Any, headers: dict[str, str], redis: Redis, spoil: Any, mend: Any) -> None:
-    """What cannot be recorded is not done. It answers, so the host counts as ready: only the calls say what is wrong."""
+def test_a_redis_that_cannot_write_serves_nobody(host: Any, headers: dict[str, str], redis: Redis, case: Any) -> None:
+    """What cannot be recorded is not done. It answers, and is not ready all the same: the reason is told to whoever asks."""
+    spoil, mend, word = case
     redis.command(*spoil)
     try:
         for _ in range(6):
             reply = host.post(LIST, headers)
             assert (reply.status, reply.json["error"]["code"], reply.headers["Retry-After"]) == (503, 5030, "1")
         assert host.post(b"", path="/healthz", method="GET").status == 200
+        until(lambda: word in unready(host, redis))
     finally:
         redis.command(*mend)
     assert heals(host, headers)
+
+
+def unready(host: Any, redis: Redis) -> str:
+    """The reason that `/readyz` gives for `redis`, to anyone, so without its address; blank when all is well."""
+    ready = host.post(b"", path="/readyz", method="GET")
+    assert str(redis.folder) not in ready.body.decode()
+    assert ready.json["missing"] == ([] if ready.status == 200 else ["redis"])
+    return str(ready.json["reasons"]["redis"]) if ready.status == 503 else ""
+
+
+def changes(host: Any) -> list[str]:
+    """What the log says of Redis, without times and processes."""
+    return re.findall(r"Redis at \S+ (does not serve.*|serves again.*)", host.log)
+
+
+def test_an_outage_is_told_once_at_its_start_and_once_at_its_end_by_every_process(host: Any, headers: dict[str, str], redis: Redis) -> None:
+    """Both workers and the sidecar, though nobody calls; each line with its reason."""
+    settle(host, headers)
+    until(lambda: len(changes(host)) % 2 == 0, 60)
+    before = len(changes(host))
+    redis.kill()
+    until(lambda: len(changes(host)) >= before + 3, 60)
+    time.sleep(3)  # the case: it lasts, and nothing more is said
+    told = changes(host)[before:]
+    assert len(told) == 3 and all("nothing listens there: start Redis" in line or "closes the connection" in line for line in told)
+    redis.start()
+    until(lambda: len(changes(host)) >= before + 6, 60)
+    settle(host, headers)
+    told = changes(host)[before + 3 :]
+    assert len(told) == 3 and all(re.match(r"serves again after [0-9.]+ s \(it was: .+\)", line) for line in told)
+
+
+def test_a_user_without_rights_is_told_what_is_missing(host: Any, headers: dict[str, str], redis: Redis) -> None:
+    """In the log, to `/readyz`, and to the operator who starts a server; nobody outside learns where Redis is."""
+    settle(host, headers)
+    before = len(changes(host))
+    redis.command("ACL", "SETUSER", "default", "-xadd", "-hset")
+    try:
+        until(lambda: len(changes(host)) >= before + 3, 60)
+        until(lambda: "+hset, +xadd" in unready(host, redis))
+        reply = host.post(LIST, headers)
+        assert reply.status == 503 and "xadd" not in reply.body.decode().lower()
+        done = host.place.run("serve", "--site", str(host.place.site), "--bind", "127.0.0.1:0")
+        assert done.returncode == 2 and "+hset, +xadd" in done.stderr and "config/users.acl" in done.stderr
+    finally:
+        redis.command("ACL", "SETUSER", "default", "+xadd", "+hset")
+    until(lambda: len(changes(host)) >= before + 6, 60)
+    until(lambda: unready(host, redis) == "")
+
+
+def test_the_health_report_says_what_is_wrong_with_redis(host: Any, headers: dict[str, str], redis: Redis) -> None:
+    """A right that calls do without, and sessions need."""
+    settle(host, headers)
+    asked = LIST.replace(b"list_documents", b"get_runtime_health")
+
+    def health() -> Any:
+        return json.loads(host.post(asked, headers).json["result"]["content"][0]["text"])
+
+    def is_told() -> bool:
+        report = health()
+        (check,) = [check for check in report["checks"] if check["name"] == "redis"]
+        assert (check["status"] == "pass") == report["ready"] and (report["ready"] or report["status"] == "degraded")
+        return "+hdel" in check["message"]
+
+    until(lambda: health()["ready"], 60)
+    redis.command("ACL", "SETUSER", "default", "-hdel")
+    try:
+        until(is_told, 60)
+    finally:
+        redis.command("ACL", "SETUSER", "default", "+hdel")
+    until(lambda: not is_told(), 60)
 
 
 def test_a_revocation_while_redis_is_away_fails_loudly(host: Any, redis: Redis) -> None:

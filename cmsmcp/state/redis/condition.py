@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha1
 from typing import Any
 
@@ -28,6 +29,7 @@ class Condition:
         self._lock = threading.Lock()
         self._troubles: dict[str, Trouble] = {}
         self._told: Trouble | None = None
+        self._held = False
         self._since = 0.0
 
     @property
@@ -50,10 +52,19 @@ class Condition:
 
     def examined(self, trouble: Trouble | None) -> None:
         """Everything that serving needs was tried: nothing else can be wrong."""
-        if self._troubles or trouble is not None:
-            with self._lock:
-                gone = dict.fromkeys(self._troubles)
-            self._change({**gone, "probe": trouble})
+        with self._lock:
+            gone = dict.fromkeys(self._troubles)
+        self._change({**gone, "probe": trouble})
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Tell nothing meanwhile, but what is left at the end."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self._change({})
 
     def _worst(self) -> Trouble | None:
         return self._troubles.get(CONNECTION) or next(reversed(self._troubles.values()), None)
@@ -64,7 +75,7 @@ class Condition:
                 self._troubles.pop(name, None)
                 if trouble is not None:
                     self._troubles[name] = trouble
-            line = self._line(self._worst())
+            line = "" if self._held else self._line(self._worst())
         if line and self._tell is not None:
             self._tell(line)
 
@@ -75,7 +86,7 @@ class Condition:
         self._told = now
         if now is None:
             assert before is not None
-            return f"Redis at {self._name} serves again, after {time.monotonic() - self._since:.1f} s in which {before.sentence}"
+            return f"Redis at {self._name} serves again after {time.monotonic() - self._since:.1f} s (it was: {before.sentence})"
         if before is None:
             self._since = time.monotonic()
         return f"Redis at {self._name} does not serve, so calls are refused (5030): {now.sentence}"

@@ -14,6 +14,7 @@ class Keys:
         self._prefix = f"cmsmcp:{{{_plain(site)}}}:"
         self.permits = self._prefix + "permits"
         self.streams = self._prefix + "streams"
+        self.probes = [self._prefix + "probe:" + kind for kind in ("string", "hash", "set", "stream")]
         self.asked = self._prefix + "asked"
         self.bus = self._prefix + "bus"
         self.audit = self._prefix + "audit"

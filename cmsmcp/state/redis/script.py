@@ -19,12 +19,16 @@ class Script:
     def run(self, client: Client, keys: Sequence[str], arguments: Sequence[bytes | str | int], *, once: bool = False) -> Any:
         """Its reply. Unavailable when Redis does not answer, or refuses. `once`: it must not be done twice (`client.py`)."""
         try:
+            return self.attempt(client, keys, arguments, once=once)
+        except Refused:
+            raise cannot() from None
+
+    def attempt(self, client: Client, keys: Sequence[str], arguments: Sequence[bytes | str | int], *, once: bool = False) -> Any:
+        """As `run`, but Refused when Redis refuses."""
+        try:
             return client.call("EVALSHA", self._digest, len(keys), *keys, *arguments, once=once)
         except Refused as refused:
             if refused.word != "NOSCRIPT":
-                raise cannot() from None
-        try:
-            # Nothing was done: Redis restarted, failed over or flushed its scripts. EVAL keeps it for next time.
-            return client.call("EVAL", self._source, len(keys), *keys, *arguments, once=once)
-        except Refused:
-            raise cannot() from None
+                raise
+        # Nothing was done: Redis restarted, failed over or flushed its scripts. EVAL keeps it for next time.
+        return client.call("EVAL", self._source, len(keys), *keys, *arguments, once=once)

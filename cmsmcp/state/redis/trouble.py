@@ -53,7 +53,7 @@ _BY_WORD = {
     "READONLY": Trouble("readonly", "it is a read-only replica: let REDIS_URL name the primary"),
     "MASTERDOWN": Trouble("readonly", "it is a replica that has lost its primary: let REDIS_URL name the primary"),
     "OOM": Trouble("full", "its memory is full: raise maxmemory, or shorten governance.audit_retention"),
-    "MISCONF": Trouble("disk", "it cannot write its file: see its log, and whether its disk is full"),
+    "MISCONF": Trouble("disk", "it cannot write to its disk: free some there; else see its log"),
     "DENIED": Trouble("protected", "its protected mode refuses other machines: give it users and passwords (config/users.acl)"),
     "BUSY": Trouble("busy", "a script of somebody's blocks it: end that with SCRIPT KILL"),
     "NOREPLICAS": Trouble("replicas", "it has too few replicas to write: mend them, or lower min-replicas-to-write"),
