@@ -37,7 +37,7 @@ from cmsmcp.governance.redaction.syntax import (
     column,
     quoted,
 )
-from cmsmcp.governance.redaction.values import is_label, is_made, is_placeholder, is_reference, is_worded
+from cmsmcp.governance.redaction.values import is_encoded, is_label, is_made, is_placeholder, is_reference, is_worded
 
 
 def assigned(text: str, lower: str) -> Iterator[Span]:
@@ -244,6 +244,6 @@ def _looks_made(name: Name, value: str) -> bool:
         return re.fullmatch(r"\d{4,10}", value) is not None or is_made(value)
     if name.announces == "pairs":
         return re.match(r"[^\s=;]{1,256}=[^\s;]*\d", value) is not None
-    if is_made(value):
+    if is_made(value) or (name.announces == "made" and is_encoded(value)):
         return " " not in value
     return name.is_password and is_worded(value)

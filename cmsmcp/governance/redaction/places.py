@@ -74,6 +74,15 @@ def _filled(found: re.Match[str], secret: str) -> bool:
     return re.search(r"[A-Za-z0-9+/=_-]{6}", re.sub(r"-----[A-Z0-9 ]{1,80}-----", "", secret)) is not None
 
 
+def _netrc(found: re.Match[str], secret: str) -> bool:
+    """After a machine whatever is no placeholder; `login and password` are words too."""
+    before = found.string[max(0, found.start() - 300) : found.start()]
+    return _given(found, secret) and (is_made(secret) or _MACHINE.search(before) is not None)
+
+
+_MACHINE = re.compile(r"\b(?:machine\s{1,20}\S{1,200}|default)\s{1,20}\Z")
+
+
 def _named(found: re.Match[str], secret: str) -> bool:
     return is_secret(found["name"]) and not is_placeholder(secret)
 
@@ -135,7 +144,7 @@ PLACES = (
     # a bot's token, whose first part of three is a number in base64
     Place(".", re.compile(r"[MNO](?<![\w.-].)[\w-]{22,27}\.(?P<secret>[\w-]{6}\.[\w-]{27,40})(?![\w.-])"), _any),
     Place("-us", re.compile(r"-us(?<=(?P<secret>[0-9a-f]{32}-us))\d{1,2}\b"), _any),
-    Place("login", re.compile(r"\blogin\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(?P<secret>\S{1,400})"), _given),
+    Place("login", re.compile(r"\blogin\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(?P<secret>\S{1,400})"), _netrc),
     Place("sshpass", re.compile(r"\bsshpass\s{1,4}-p\s{0,4}[\"']?(?P<secret>[^\s\"'$]{1,200})"), _given),
     Place("my", re.compile(r" -p(?P<secret>[^\s\"'$][^\s\"']{2,200})"), _after(r"\b(?:mysql\w{0,8}|mariadb)\s")),
     Place("redis-cli", re.compile(r" -a\s{0,4}[\"']?(?P<secret>[^\s\"'$]{3,200})"), _after(r"\bredis-cli\s")),

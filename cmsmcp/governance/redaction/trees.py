@@ -14,7 +14,7 @@ from typing import Any
 
 from cmsmcp.governance.redaction.names import claim, is_count, is_secret
 from cmsmcp.governance.redaction.texts import MARK, redact_text
-from cmsmcp.governance.redaction.values import is_label, is_made, is_placeholder, is_variable
+from cmsmcp.governance.redaction.values import is_encoded, is_label, is_made, is_placeholder, is_variable
 
 __all__ = ["MARK", "redact"]
 
@@ -36,7 +36,7 @@ _LOOKS: dict[str, Callable[[str], object]] = {
     "text": bool,
     "code": re.compile(r"(?=\D{0,64}\d)\S{4,64}\Z").match,
     "pairs": re.compile(r"\s*[^\s=;]{1,256}=\S").match,
-    "made": lambda text: is_made(text) or _CREDENTIALS.match(text),
+    "made": lambda text: is_made(text) or is_encoded(text) or _CREDENTIALS.match(text),
     "header": lambda text: is_made(text) or _SCHEME.match(text),
 }
 """By claim (`names.claim`): what a text starts with to be a secret."""

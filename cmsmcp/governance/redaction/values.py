@@ -41,6 +41,7 @@ _SETTING = re.compile(
     r"\d{4}-\d\d-\d\d(?:T.*)?|\d{1,2}:\d\d(?::\d\d)?|\d+(?:\.\d+)?(?:[kKMGT]?i?[bB]|px|r?em|m?s|min|h|d|%)|\d+(?:st|nd|rd|th)|[\d.,:]+",
     re.DOTALL,
 )
+_BASE64 = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[A-Za-z0-9+/_-]{16,}={0,2}")
 _WORD_AND_NUMBER = re.compile(r"[a-z]{3,30}\d{1,4}|\d{6,30}|[A-Z][a-z]{1,30}\d{1,8}\W?")
 _ALGORITHM = re.compile(
     r"(?i)argon2(?:id|i|d)?|[a-z]{0,6}-?sha-?\d+|md[45]|b?scrypt\d*|pbkdf2|base-?\d\d|x?ed\d{3,5}|oauth-?2|(?:aes|rsa|utf)-?\d+|[hrep]s\d{3}"
@@ -107,6 +108,11 @@ def is_made(value: str) -> bool:
     if any(map(str.isdigit, value)):
         return any(map(str.isalpha, value))
     return looks_random(value)
+
+
+def is_encoded(value: str) -> bool:
+    """Sixteen letters and more of base64, large and small: `dXNlcjpwYXNz…`, where nothing but a credential is expected."""
+    return _BASE64.fullmatch(value[:400]) is not None
 
 
 def is_worded(value: str) -> bool:
