@@ -10,7 +10,7 @@ PATIENCE = 60.0
 """Seconds. Nobody waits so long unless something is broken."""
 
 
-def until(condition: Callable[[], Any], pause: float = 0.02) -> Any:
+def until(condition: Callable[[], Any], *, pause: float = 0.02) -> Any:
     """The first truthy value of `condition`, asked again after each `pause`; fails when there was none for PATIENCE seconds."""
     end = time.monotonic() + PATIENCE
     while not (value := condition()):

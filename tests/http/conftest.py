@@ -19,7 +19,6 @@ from cmsmcp.processes.private_redis import PrivateRedis
 from tests.waiting import until
 
 CMSMCP = Path(sys.executable).with_name("cmsmcp")
-START_SECONDS = 60.0
 
 
 @dataclass
@@ -51,7 +50,7 @@ class Server:
         with log.open("wb") as output:
             command = [CMSMCP, "serve", "--site", place.site, "--bind", "127.0.0.1:0", *words]
             self.process = subprocess.Popen(command, env=place.environment, cwd=place.folder, stdout=output, stderr=output)
-        found = until(lambda: self._ended() or re.search(r"on (http://([0-9.]+):(\d+))", self.log), START_SECONDS)
+        found = until(lambda: self._ended() or re.search(r"on (http://([0-9.]+):(\d+))", self.log))
         assert found is not True, self.log
         self.url, self.host, self.port = found[1], found[2], int(found[3])
 
