@@ -15,7 +15,7 @@ import click
 
 from cmsmcp.bootstrap.audit import SOURCES, choose_source, open_trail, stream_key
 from cmsmcp.bootstrap.chosen import Chosen, choose
-from cmsmcp.bootstrap.governance import find_redis
+from cmsmcp.bootstrap.governance import connect, find_redis
 from cmsmcp.cli.site_options import site_options
 from cmsmcp.governance.audit import FIELDS
 from cmsmcp.governance.trail import Entry, Trail
@@ -96,6 +96,19 @@ def export(choice: SiteChoice, since: int, form: str, source: str | None) -> Non
 def key(choice: SiteChoice) -> None:
     """Print the name of the stream in Redis, for dashboards."""
     click.echo(stream_key(choose(choice, enabled=False)))
+
+
+@command.command(epilog="\b\nExample:\n  cmsmcp audit address --site my-site")
+@site_options
+def address(choice: SiteChoice) -> None:
+    """Print the URL of the Redis that holds the stream, without a password, for dashboards.
+
+    Without REDIS_URL it is the private one of a running server: the socket moves whenever that starts, so ask again then.
+    """
+    url = find_redis(choose(choice, enabled=False))
+    if url is None:
+        raise SettingsError("no Redis serves this site now: REDIS_URL is not set, and no cmsmcp serve runs; start one, or set it")
+    click.echo(connect(url).address.shown)
 
 
 def _told(chosen: Chosen, source: str | None) -> str:

@@ -89,6 +89,26 @@ def test_the_example_reader_follows_as_the_dashboards_user(audited: Any, guarded
         reader.wait()
 
 
+def test_the_address_of_a_private_redis_leads_a_dashboard_to_the_stream(server: Any, token: dict[str, str], tmp_path: Path) -> None:
+    """The example reader, as docs/audit.md has it; and an address that was given is printed without its password."""
+    site = str(server.place.site)
+    assert server.post(call("get_navigation"), token).status == 200
+    found = [server.place.run("audit", word, "--site", site) for word in ("address", "key")]
+    url, key = (one.stdout.strip() for one in found)
+    environment = {**os.environ, "REDIS_URL": url}
+    line = [sys.executable, str(ROOT / "examples/audit_reader.py"), key, "0"]
+    reader = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert reader.stdout is not None and json.loads(reader.stdout.readline())["phase"]
+    finally:
+        reader.kill()
+        reader.wait()
+    given = server.place.with_(REDIS_URL="redis://dashboard:dash-FAKE@redis.example:6379/2")
+    assert given.run("audit", "address", "--site", site).stdout == "redis://redis.example:6379/2\n"
+    away = server.place.with_(CMSMCP_STATE_DIR=str(tmp_path)).run("audit", "address", "--site", site)
+    assert away.returncode == 2 and "REDIS_URL" in away.stderr
+
+
 def test_tail_follows(audited: Any) -> None:
     words = ["audit", "tail", "--site", str(audited.place.site), "--json", "-n", "1"]
     line = [str(Path(sys.executable).with_name("cmsmcp")), *words, "--follow"]
