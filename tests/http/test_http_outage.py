@@ -139,15 +139,15 @@ def changes(host: Any) -> list[str]:
 def test_an_outage_is_told_once_at_its_start_and_once_at_its_end_by_every_process(host: Any, headers: dict[str, str], redis: Redis) -> None:
     """Both workers and the sidecar, though nobody calls; each line with its reason."""
     settle(host, headers)
-    until(lambda: len(changes(host)) % 2 == 0, 60)
+    until(lambda: len(changes(host)) % 2 == 0)
     before = len(changes(host))
     redis.kill()
-    until(lambda: len(changes(host)) >= before + 3, 60)
+    until(lambda: len(changes(host)) >= before + 3)
     time.sleep(3)  # the case: it lasts, and nothing more is said
     told = changes(host)[before:]
     assert len(told) == 3 and all("nothing listens there: start Redis" in line or "closes the connection" in line for line in told)
     redis.start()
-    until(lambda: len(changes(host)) >= before + 6, 60)
+    until(lambda: len(changes(host)) >= before + 6)
     settle(host, headers)
     told = changes(host)[before + 3 :]
     assert len(told) == 3 and all(re.match(r"serves again after [0-9.]+ s \(it was: .+\)", line) for line in told)
@@ -159,7 +159,7 @@ def test_a_user_without_rights_is_told_what_is_missing(host: Any, headers: dict[
     before = len(changes(host))
     redis.command("ACL", "SETUSER", "default", "-xadd", "-hset")
     try:
-        until(lambda: len(changes(host)) >= before + 3, 60)
+        until(lambda: len(changes(host)) >= before + 3)
         until(lambda: "+hset, +xadd" in unready(host, redis))
         reply = host.post(LIST, headers)
         assert reply.status == 503 and "xadd" not in reply.body.decode().lower()
@@ -167,7 +167,7 @@ def test_a_user_without_rights_is_told_what_is_missing(host: Any, headers: dict[
         assert done.returncode == 2 and "+hset, +xadd" in done.stderr and "config/users.acl" in done.stderr
     finally:
         redis.command("ACL", "SETUSER", "default", "+xadd", "+hset")
-    until(lambda: len(changes(host)) >= before + 6, 60)
+    until(lambda: len(changes(host)) >= before + 6)
     until(lambda: unready(host, redis) == "")
 
 
@@ -185,13 +185,13 @@ def test_the_health_report_says_what_is_wrong_with_redis(host: Any, headers: dic
         assert (check["status"] == "pass") == report["ready"] and (report["ready"] or report["status"] == "degraded")
         return "+hdel" in check["message"]
 
-    until(lambda: health()["ready"], 60)
+    until(lambda: health()["ready"])
     redis.command("ACL", "SETUSER", "default", "-hdel")
     try:
-        until(is_told, 60)
+        until(is_told)
     finally:
         redis.command("ACL", "SETUSER", "default", "+hdel")
-    until(lambda: not is_told(), 60)
+    until(lambda: not is_told())
 
 
 def test_a_revocation_while_redis_is_away_fails_loudly(host: Any, redis: Redis) -> None:
