@@ -45,13 +45,12 @@ def made_sensible(case: Case) -> None:
         dropped.add("sort")
     if len(signed) != 1 or query["sort"][0].startswith("-") or "sort" in dropped:
         dropped.add("order")
-    if "filters[author]" in query:
+    if any(name.startswith("filters[author]") for name in filters):
         dropped.add("author")
     for name in dropped & query.keys():
         del query[name]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("mode", GenerationMode)
 def test_every_reply_is_one_that_the_published_file_describes(server, mode: GenerationMode) -> None:
     """docs/api.md, OpenAPI: no fault of the server, no status, header or body that is not documented; what contradicts it is refused."""

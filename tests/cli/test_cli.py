@@ -9,7 +9,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 from cmsmcp import __version__
 from cmsmcp.cli import read_stdio_options
 from cmsmcp.cli.root import command as root
+from tests.waiting import until
 
 BIN = Path(sys.executable).parent
 
@@ -219,11 +219,13 @@ def test_a_command_that_is_printed_can_be_pasted(run: Any, site: Path, environme
 
 
 def test_a_list_of_tokens_tells_their_times_and_which_have_ended(run: Any, site: Path) -> None:
-    made = int(time.time())
     assert run("tokens", "create", "--site", site, "--name", "short-lived", "--ttl", "1s").returncode == 0
-    while time.time() < made + 3:
-        line = next(line for line in run("tokens", "list", "--site", site).stdout.splitlines() if "short-lived" in line)
-    assert "  expired  " in line and re.search(r"until \d{4}-\d\d-\d\d \d\d:\d\d UTC", line)
+
+    def row() -> str:
+        return next(line for line in run("tokens", "list", "--site", site).stdout.splitlines() if "short-lived" in line)
+
+    ended = until(lambda: line if "  expired  " in (line := row()) else None)
+    assert re.search(r"until \d{4}-\d\d-\d\d \d\d:\d\d UTC", ended)
 
 
 def test_check_is_coloured_on_a_terminal(site: Path, environment: dict[str, str]) -> None:
