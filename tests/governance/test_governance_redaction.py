@@ -304,7 +304,8 @@ def test_names_of_secrets_are_known_in_other_words_and_languages(name: str) -> N
     "accesskey=s1", "authorization: required2", "credentials: [MD, PhD]", "password: Tips", "NOPASSWD: ALL",
     {"accesskey": "s1", "authorization": "required2", "credentials": ["MD", "PhD"], "password": "Tips"},
     '<button accesskey="s">', "'password' => 'required|min:8|confirmed'", '"password": "Enter your password"', "password: string;",
-    "access key: Alt+Shift+1",
+    "access key: Alt+Shift+1", "it has basic internationalization now", "the login form password field",
+    "import {\n  getAuth,\n  inMemoryPersistence,\n} from 'x'",
 ], ids=str)
 def test_what_is_written_like_a_secret_and_is_none_stays(kept: object) -> None:
     for value in (kept, [kept], {"body": f"Some\n{kept}\nmore"}) if isinstance(kept, str) else (kept,):

@@ -57,7 +57,9 @@ def _header(found: re.Match[str], secret: str) -> bool:
 
 
 def _bearer(found: re.Match[str], secret: str) -> bool:
-    return not is_placeholder(secret) and (len(secret) >= 20 or not secret.isalpha()) and _unworded(secret)
+    if secret.isalpha() and secret in (secret.lower(), secret.capitalize()):
+        return len(secret) >= 24
+    return not is_placeholder(secret) and _unworded(secret)
 
 
 def _unworded(secret: str) -> bool:

@@ -13,7 +13,8 @@ from cmsmcp.governance.redaction.names import is_secret, words
 _PLACEHOLDER = re.compile(
     r"[<{\[$%(*](?![\w!@#$%^&*-]*\d[\w!@#$%^&*-]*[a-z][\w!@#$%^&*-]*$).*|.*(?:\.\.\.|…)|.*[{<][a-z_. -]*[}>]|[x*•_.-]+|"
     r".*change[-_ ]?(?:me|this)|"
-    r"(?:your|replace|insert|enter|put)(?:[-_ ]|(?-i:[A-Z])).*|(?-i:_*[A-Z]+(?:_(?:[A-Z]+|\d{1,2}))+_*)|[\W_]*",
+    r"(?:your|replace|insert|enter|put)[-_ ].*|(?-i:(?:your|replace|insert|enter|put)[A-Z][a-z]).*|"
+    r"(?-i:_*[A-Z]+(?:_(?:[A-Z]+|\d{1,2}))+_*)|[\W_]*",
     re.IGNORECASE | re.DOTALL,
 )
 # Words that a placeholder is made of, beside the names of secrets.
@@ -112,7 +113,10 @@ def is_made(value: str) -> bool:
 
 def is_encoded(value: str) -> bool:
     """Sixteen letters and more of base64, large and small: `dXNlcjpwYXNz…`, where nothing but a credential is expected."""
-    return _BASE64.fullmatch(value[:400]) is not None
+    if _BASE64.fullmatch(value[:400]) is None:
+        return False
+    pieces = _CAMEL.findall(value[:400])
+    return value.endswith("=") or sum(map(len, pieces)) < 3.5 * len(pieces)
 
 
 def is_worded(value: str) -> bool:
