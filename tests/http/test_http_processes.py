@@ -175,6 +175,7 @@ def test_a_flood_of_readiness_probes_does_not_reach_redis(server: Any) -> None:
     def pings() -> int:
         return int((re.search(rb"cmdstat_ping:calls=(\d+)", client.call("INFO", "commandstats")) or [b"", b"0"])[1])
 
+    until(lambda: all(b'"ready"' in _get(server.port, "/readyz") for _ in range(6)))  # both workers know of the index
     before, began = pings(), time.monotonic()
     for _ in range(100):
         assert b'"ready"' in _get(server.port, "/readyz")
