@@ -16,6 +16,7 @@ from pathlib import Path
 from cmsmcp.bootstrap.audit import Trimmer
 from cmsmcp.bootstrap.chosen import Chosen, choose, open_chosen
 from cmsmcp.bootstrap.governance import find_redis, watched
+from cmsmcp.bootstrap.logs import redact_logs
 from cmsmcp.bootstrap.notices import Notices, notices_over_redis
 from cmsmcp.disk_faults import describe
 from cmsmcp.processes.signals import ignore_meaningless
@@ -34,6 +35,7 @@ def main() -> int:
     parser.add_argument("--parent", type=int, help="end with this process, which started this one")
     wanted = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="cmsmcp sidecar: %(message)s")
+    redact_logs()
     signals: queue.SimpleQueue[int] = queue.SimpleQueue()
     ignore_meaningless()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):

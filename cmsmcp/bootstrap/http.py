@@ -22,6 +22,7 @@ from cmsmcp.bootstrap.chosen import Chosen, Once, Recent, Sought, choose, discov
 from cmsmcp.bootstrap.governance import find_redis, redis_admission, watched
 from cmsmcp.bootstrap.issuers import describe_resource, open_issuers
 from cmsmcp.bootstrap.keys import open_sessions, open_tokens
+from cmsmcp.bootstrap.logs import redact_logs
 from cmsmcp.bootstrap.runner import open_runner
 from cmsmcp.bootstrap.sharing import share_over_redis
 from cmsmcp.bootstrap.signers import agree_on_key
@@ -63,6 +64,7 @@ class Doors:
 def open_doors(choice: SiteChoice, bind: str, *, supervised: bool) -> Doors:
     """Compose one worker. `bind` is the host it is reached at, blank if unknown; `supervised`: somebody else sees to the key, the sidecar
     and what is said at the start. Raises SettingsError."""
+    redact_logs()
     chosen = choose(choice)
     keeper = None if supervised else SidecarKeeper(chosen)
     if keeper is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cmsmcp import __version__
 from cmsmcp.bootstrap.chosen import Chosen, Once, choose, discover_capabilities, open_chosen
+from cmsmcp.bootstrap.logs import redact_logs
 from cmsmcp.capabilities._offers import OFFERS
 from cmsmcp.core.ports import Admission, Caller
 from cmsmcp.core.service import Service
@@ -34,6 +35,7 @@ def serve_stdio(choice: SiteChoice) -> int:
     except StreamsClosed:
         raise SettingsError("standard input or output is closed; a client starts this command with both open") from None
     ignore_meaningless()
+    redact_logs()
     chosen = choose(choice)
     client = _client(chosen)
     policy = replace(chosen.settings.policy, max_concurrency_per_client=None)  # there is one client

@@ -14,7 +14,7 @@ from typing import Any
 
 from cmsmcp.governance.redaction.names import claim, is_count, is_secret
 from cmsmcp.governance.redaction.texts import MARK, redact_text
-from cmsmcp.governance.redaction.values import is_encoded, is_label, is_made, is_placeholder, is_variable
+from cmsmcp.governance.redaction.values import is_encoded, is_made, is_placeholder, is_variable
 
 __all__ = ["MARK", "redact"]
 
@@ -134,7 +134,7 @@ def _is_count(key: str, child: Any) -> bool:
 
 def _mask(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return value if not value or is_variable(value) or (is_label(value) and " " not in value) else MARK
+        return value if not value or is_variable(value) else MARK
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, Mapping):
