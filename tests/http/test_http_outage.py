@@ -131,32 +131,38 @@ def unready(host: Any, redis: Redis) -> str:
     return str(ready.json["reasons"]["redis"]) if ready.status == 503 else ""
 
 
-def changes(host: Any) -> list[str]:
-    """What the log says of Redis, without times and processes."""
-    return re.findall(r"Redis at \S+ (does not serve.*|serves again.*)", host.log)
+def changes(host: Any) -> list[tuple[str, str]]:
+    """What the log says of Redis: the process, and the words."""
+    without_times = re.sub(r"(?m)^\[.*?\] ", "", host.log)
+    return re.findall(r"(?m)^(.*?)(?: \[WARNING\] )?Redis at \S+ (does not serve.*|serves again.*)", without_times)
+
+
+def quiet(host: Any, headers: dict[str, str]) -> int:
+    """How many changes were told, once every process has told of the end of what it told the beginning of."""
+    settle(host, headers)
+    until(lambda: all(said.startswith("serves") for said in dict(changes(host)).values()))
+    return len(changes(host))
 
 
 def test_an_outage_is_told_once_at_its_start_and_once_at_its_end_by_every_process(host: Any, headers: dict[str, str], redis: Redis) -> None:
     """Both workers and the sidecar, though nobody calls; each line with its reason."""
-    settle(host, headers)
-    until(lambda: len(changes(host)) % 2 == 0)
-    before = len(changes(host))
+    before = quiet(host, headers)
     redis.kill()
     until(lambda: len(changes(host)) >= before + 3)
     time.sleep(3)  # the case: it lasts, and nothing more is said
     told = changes(host)[before:]
-    assert len(told) == 3 and all("nothing listens there: start Redis" in line or "closes the connection" in line for line in told)
+    assert len(told) == 3 == len(dict(told))
+    assert all("nothing listens there: start Redis" in said or "closes the connection" in said for _, said in told)
     redis.start()
     until(lambda: len(changes(host)) >= before + 6)
-    settle(host, headers)
+    assert quiet(host, headers) == before + 6
     told = changes(host)[before + 3 :]
-    assert len(told) == 3 and all(re.match(r"serves again after [0-9.]+ s \(it was: .+\)", line) for line in told)
+    assert len(dict(told)) == 3 and all(re.match(r"serves again after [0-9.]+ s \(it was: .+\)", said) for _, said in told)
 
 
 def test_a_user_without_rights_is_told_what_is_missing(host: Any, headers: dict[str, str], redis: Redis) -> None:
     """In the log, to `/readyz`, and to the operator who starts a server; nobody outside learns where Redis is."""
-    settle(host, headers)
-    before = len(changes(host))
+    before = quiet(host, headers)
     redis.command("ACL", "SETUSER", "default", "-xadd", "-hset")
     try:
         until(lambda: len(changes(host)) >= before + 3)
@@ -168,6 +174,7 @@ def test_a_user_without_rights_is_told_what_is_missing(host: Any, headers: dict[
     finally:
         redis.command("ACL", "SETUSER", "default", "+xadd", "+hset")
     until(lambda: len(changes(host)) >= before + 6)
+    assert quiet(host, headers) == before + 6, "one line at its start and one at its end, with calls between"
     until(lambda: unready(host, redis) == "")
 
 

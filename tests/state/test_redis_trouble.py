@@ -19,7 +19,7 @@ from cmsmcp.protocol.errors import Unavailable
 from cmsmcp.state.redis.client import Client, Refused
 from cmsmcp.state.redis.condition import Condition
 from cmsmcp.state.redis.probe import probe
-from cmsmcp.state.redis.trouble import DOWN, LOADING, of_refusal
+from cmsmcp.state.redis.trouble import DOWN, LOADING, lacking, of_refusal
 from tests.redis_servers import ROOT, RedisServer, ShippedRedis
 from tests.state.test_redis_tls import accept, certify
 
@@ -157,3 +157,15 @@ def test_how_an_outage_shows_may_change_without_a_word_but_another_reason_is_tol
     assert len(lines) == 2, "what was refused has not succeeded"
     condition.heard([("HSET", "a")], [1])
     assert len(lines) == 3 and "serves again" in lines[2] and condition.trouble is None
+
+
+def test_calls_and_probe_that_name_different_rights_are_one_outage() -> None:
+    """Each call is refused for the first right it lacks, the probe names all: with traffic that was a line a second."""
+    lines: list[str] = []
+    condition = Condition("there", lines.append)
+    for _ in range(3):
+        condition.heard([("EVALSHA", "ab")], [Refused("NOPERM User u has no permissions to run the 'xadd' command")])
+        condition.examined(lacking(["xadd", "hset"]))
+    assert len(lines) == 1 and condition.trouble == lacking(["xadd", "hset"])
+    condition.examined(None)
+    assert len(lines) == 2 and condition.trouble is None

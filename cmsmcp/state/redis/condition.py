@@ -16,12 +16,13 @@ from cmsmcp.state.redis.line import Command, Refused
 from cmsmcp.state.redis.trouble import Trouble, of_refusal
 
 CONNECTION = ""
-"""Stands for the connection where else a command does."""
+PROBE = "probe"
+"""These stand for the connection, and for all that was tried together, where else a command does."""
 
 
 class Condition:
     """Safe to share. `tell` gets a line, without passwords, when service ends, when another reason for that is found, and when it is back;
-    how an outage shows while it lasts (down, silent, loading) is not told again."""
+    how an outage shows while it lasts (down, silent, loading; this right or that) is not told again."""
 
     def __init__(self, name: str, tell: Callable[[str], None] | None) -> None:
         self._name = name
@@ -34,7 +35,7 @@ class Condition:
 
     @property
     def trouble(self) -> Trouble | None:
-        """What is wrong now: first with the connection, else with what was refused last."""
+        """What is wrong now: with the connection, else with what was tried together, else with what was refused last."""
         with self._lock:
             return self._worst()
 
@@ -54,7 +55,7 @@ class Condition:
         """Everything that serving needs was tried: nothing else can be wrong."""
         with self._lock:
             gone = dict.fromkeys(self._troubles)
-        self._change({**gone, "probe": trouble})
+        self._change({**gone, PROBE: trouble})
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -67,7 +68,7 @@ class Condition:
             self._change({})
 
     def _worst(self) -> Trouble | None:
-        return self._troubles.get(CONNECTION) or next(reversed(self._troubles.values()), None)
+        return self._troubles.get(CONNECTION) or self._troubles.get(PROBE) or next(reversed(self._troubles.values()), None)
 
     def _change(self, found: dict[str, Trouble] | dict[str, Trouble | None]) -> None:
         with self._lock:
@@ -81,7 +82,7 @@ class Condition:
 
     def _line(self, now: Trouble | None) -> str:
         before = self._told
-        if now == before or (now is not None and before is not None and now.away):
+        if now == before or (now is not None and before is not None and (now.away or now.word == before.word)):
             return ""
         self._told = now
         if now is None:
