@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from cmsmcp.api.problems import of_error
 from cmsmcp.protocol import errors
-from cmsmcp.state.redis.client import LineCut
 
 BURST = 7
 PERMITS = "cmsmcp:{falkenried}:permits"
@@ -215,8 +213,3 @@ def test_without_redis_nothing_is_served(start: Callable[..., Any]) -> None:
     assert (reply.status, reply.headers["Content-Type"], reply.json["code"]) == (503, "application/problem+json", 5030)
     assert int(reply.headers["Retry-After"]) >= 1
     assert server.get("/api/post").status == 401
-
-
-def test_a_line_that_was_cut_is_an_outage_too() -> None:
-    """It has an error of its own, beneath Unavailable."""
-    assert of_error(LineCut("The governance store does not answer.")).status_code == 503

@@ -182,7 +182,7 @@ def test_a_refusal_from_a_child_is_the_one_that_was_raised_there(error: errors.C
 
     monkeypatch.setattr(placing, "fails", fails, raising=False)
     fails.__module__, fails.__qualname__ = placing.__name__, "fails"
-    task = pickle.dumps((fails, None, None, frozenset(), "read:content"))
+    task = pickle.dumps((fails, None, None, frozenset(), "read:content", {}))
     answer = perform(task, 5.0, lambda _said: None, lambda: None, Registry([]))  # type: ignore[arg-type, return-value]
     with pytest.raises(type(error)) as raised:
         placing._unpacked(answer)

@@ -454,15 +454,16 @@ def test_without_tokens_only_this_host_is_served() -> None:
 
 
 def test_probes_need_no_token_and_name_what_is_missing() -> None:
-    app = create_app([], lambda: ["redis", "index"]).test_client()
+    app = create_app([], lambda: {"redis": "it is down", "index": ""}).test_client()
     assert app.get("/healthz").status_code == 200
     reply = app.get("/readyz", headers={"Host": "probe.internal"})
-    assert (reply.status_code, reply.json["missing"]) == (503, ["redis", "index"])
-    assert create_app([], list).test_client().get("/readyz").status_code == 200
+    said = {"status": "waiting", "missing": ["redis", "index"], "reasons": {"redis": "it is down"}}
+    assert (reply.status_code, reply.json) == (503, said)
+    assert create_app([], dict).test_client().get("/readyz").status_code == 200
 
 
 def test_a_crash_is_json_and_says_nothing() -> None:
-    def broken() -> list[str]:
+    def broken() -> dict[str, str]:
         raise RuntimeError("secret detail in /home/somewhere")
 
     reply = create_app([], broken).test_client().get("/readyz")

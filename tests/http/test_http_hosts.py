@@ -215,4 +215,4 @@ def test_a_redis_that_takes_no_writes_stops_the_start(new_place: Any, redis_url:
     finally:
         client.call("CONFIG", "SET", "maxmemory", before)
         client.close()
-    assert done.returncode == 2 and "takes no writes" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2 and "its memory is full" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -9,6 +9,7 @@ import time
 import warnings
 from functools import cache
 
+from cmsmcp.core.announced import Offer
 from cmsmcp.core.ports import Caller
 from cmsmcp.core.service import Service
 from cmsmcp.governance.policy import Policy
@@ -98,7 +99,10 @@ def main() -> int:
 
         return Registry(capabilities())
 
-    service = Service(policy, registry, lambda: None, lambda: admission, "1.2.3", site_name="fixture")  # type: ignore[arg-type, return-value]
+    offers = (Offer("echo", "tool", "read:content"), Offer("big", "resource", "read:content"))
+    service = Service(
+        policy, registry, lambda: None, lambda: admission, "1.2.3", site_name="fixture", offers=lambda: offers,  # type: ignore[arg-type, return-value]
+    )  # fmt: skip
     return serve(service, Caller("local", READ_SCOPES), incoming, outgoing)
 
 
