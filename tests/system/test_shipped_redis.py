@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +40,16 @@ def test_a_server_goes_on_where_it_was(redis: ShippedRedis, new_place: Any, star
     """Over HTTP: tokens, revocation and audit."""
     server = start(new_place().with_(REDIS_URL=redis.url, CMSMCP_SECRET_KEY="k" * 40), "--workers", "2")
     assert_all_is_there_after(server, redis, getattr(redis, how))
+
+
+def test_a_private_redis_is_read_back_after_an_older_one_came_into_path(new_place: Any, tmp_path: Path) -> None:
+    """Redis 7.0 cannot read what the wheel's wrote: its file, and the tokens in it, stay in use all the same."""
+    place = new_place()
+    site = str(place.site)
+    for name, (program, _) in SERVERS.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "redis-server").symlink_to(program)
+    wheel, debian = (place.with_(PATH=f"{tmp_path / name}:{os.environ['PATH']}") for name in SERVERS)
+    assert wheel.token()
+    listed = debian.run("tokens", "list", "--site", site)
+    assert (listed.returncode, listed.stdout.count("\n")) == (0, 1), listed.stderr
